@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import DEFAULTS
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 
 from replication.figures.marks import unknown_marks
 from replication.figures.style import WIDTH, set_style
@@ -110,8 +110,10 @@ def test_figure_7_names_the_keys_of_stripes():
     assert stripes[stripes["iteration"] == 0]["stripe"].tolist() == [1, 0, 0, 0]
     assert stripes[stripes["iteration"] > 0]["stripe"].tolist() == [4, 0, 0, 0] * 3
     drawing = fig7.draw(FIGURES["fig7"], table)
-    words = [[text.get_text().strip("“”") for text in axes.texts] for axes in drawing.axes[:4]]
+    words = [[text.get_text().strip("“”") for text in axes.texts[::2]] for axes in drawing.axes[:4]]
     assert words == [[], ["a"], ["a"], ["a"]]
+    lines = [line for axes in drawing.axes for line in axes.texts if isinstance(line, Annotation)]
+    assert [line.xy for line in lines] == [(0, -0.5)] * 3, "a line leads to another column"
     hidden = drawing.axes[0].images[0].get_array()
     np.testing.assert_array_equal(np.ma.getmaskarray(hidden), np.triu(np.ones((4, 4)), 1) == 1)
     plt.close(drawing)
@@ -145,3 +147,20 @@ def test_models_that_lack_a_part_are_shown_beside_the_whole_one_as_long_as_all_a
     assert list(table["model"].unique()) == figure.models
     assert table["iteration"].max() == 300
     assert table["rare_words_mean"].to_numpy() == pytest.approx(1.5 + table["iteration"] / 700)
+
+
+def test_models_have_one_colour_in_every_figure_and_labels_that_do_not_touch():
+    colours = {}
+    for name in ("wikitext_dynamics", "wikitext_switches"):
+        table = wikitext_dynamics.table(FIGURES[name], dynamics())
+        drawing = wikitext_dynamics.draw(FIGURES[name], table)
+        for axes in drawing.axes[:3]:
+            for label in axes.texts:
+                colours.setdefault(label.get_text(), set()).add(label.get_color())
+            heights = sorted(label.xy[1] for label in axes.texts)
+            assert len(heights) == len(FIGURES[name].models)
+            assert np.diff(heights) == pytest.approx(wikitext_dynamics.LABELS_APART)
+            assert 0 < heights[0] <= heights[-1] < 1
+        plt.close(drawing)
+    assert {len(found) for found in colours.values()} == {1}
+    assert len(set().union(*colours.values())) == len(colours)

@@ -28,24 +28,10 @@ VERDICT_COLOURS = {
     "replicated": "#b5dfb0",
     "in part": "#e0ecb4",
     "does not hold": "#f4a582",
-    "no effect left": "#cbb4e0",
     "open": "#e6e0b8",
     "not tested": "#dddddd",
 }
 """Colours of verdicts, light enough for black text."""
-
-VERDICT_MARKS = {
-    "verified": "\N{CHECK MARK}",
-    "reproduced": "=",
-    "replicated": "\N{ALMOST EQUAL TO}",
-    "in part": "\N{PLUS-MINUS SIGN}",
-    "does not hold": "\N{BALLOT X}",
-    "no effect left": "\N{EMPTY SET}",
-    "open": "?",
-    "not tested": "-",
-}
-"""Signs of verdicts, for readers who do not tell the colours apart."""
-
 
 WIDTH = 5.5
 """Width of the text of a page in inches; a column has half of it.

@@ -16,12 +16,25 @@ if TYPE_CHECKING:
 
 
 NO_EFFECT_LEFT = "no effect left"
-LINE_LETTERS = 108
-"""Number of letters of a statement in one line of the page's width."""
-LINE_HEIGHT = 0.118
+STYLES = {
+    "verified": ("o", "#0072b2"),
+    "reproduced": ("o", "#0072b2"),
+    "replicated": ("o", "#0072b2"),
+    "in part": ("D", "#e69f00"),
+    "does not hold": ("X", "#d55e00"),
+    NO_EFFECT_LEFT: ("P", "#cc79a7"),
+    "open": ("s", "#7f7f7f"),
+    "not tested": ("*", "#000000"),
+}
+"""Outcome to marker and colour of its dot."""
+SHADE = "#e8f1e4"
+"""Colour of the needed range."""
+LINE_LETTERS = {3: 29, 2: 48, 1: 100}
+"""Number of panels beside each other to the number of letters in a line above one."""
+LINE_HEIGHT = 0.108
 """Height of a line, in inches."""
-CELL_LINES = 2.7
-"""Height of a row of cells with what is around it, in lines."""
+AROUND = 3.4
+"""Height of what is around a panel's rows, except the text above it, in lines."""
 _SYMBOL = re.compile(r"(?<![\w$])([A-Za-z]+)_(\w{1,3})(?!\w)|(?<![\w$])([A-Za-z]+)(?!\w)")
 
 
@@ -32,7 +45,7 @@ class Sensitivity(Figure):
     is_costly: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = (
         "claim", "statement", "expected", "variant", "as_baseline", "verdict", "outcome",
-        "comparisons", "holding", "estimate", "effect", "seeds",
+        "comparisons", "holding", "estimate", "effect", "seeds", "lower", "upper",
     )  # fmt: skip
     kind: Literal["sensitivity"]
     """Kind of the figure."""
@@ -41,7 +54,8 @@ class Sensitivity(Figure):
 def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]) -> "pd.DataFrame":
     """Return one row per claim and variant.
 
-    `estimate` and `effect`, in standard deviations of one seed, are medians of comparisons.
+    `estimate` and `effect`, in standard deviations of one seed, are medians of comparisons;
+    `lower` and `upper` are the ends of the range in which each of them has to lie.
     `outcome` is the verdict, except "no effect left" where no comparison holds, none says the
     opposite, one has no effect, and one holds in the experiments as they are, the first variant.
 
@@ -84,44 +98,78 @@ def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
         "estimate": float(np.median(estimates)) if estimates else None,
         "effect": float(np.median(effects)) if effects else None,
         "seeds": verdict.seeds,
+        "lower": max(
+            (item.lower for item in verdict.counted if item.lower is not None), default=None
+        ),
+        "upper": min(
+            (item.upper for item in verdict.counted if item.upper is not None), default=None
+        ),
     }
 
 
 def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw one row per claim, below its statement, and one column per variant."""
+    """Draw a panel per claim, with a row per variant: its dot, and how many comparisons hold."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
 
-    variants = list(dict.fromkeys(table["variant"]))
-    claims = table.drop_duplicates("claim")
-    texts = claims["claim"] + "  " + claims["statement"] + " Expected: " + claims["expected"] + "."
-    statements = [textwrap.wrap(words, LINE_LETTERS) for words in texts]
-    heights = [len(lines) + CELL_LINES for lines in statements]
-    drawing, axes = plt.subplots(
-        figsize=(WIDTH, LINE_HEIGHT * (sum(heights) + 8)), layout="constrained"
-    )
-    axes.set(
-        xlim=(0, len(variants)),
-        ylim=(sum(heights), 0),
-        xticks=[column + 0.5 for column in range(len(variants))],
-        xticklabels=[textwrap.fill(name, 9, break_long_words=False) for name in variants],
-        yticks=[],
-    )
-    axes.tick_params(length=0, labeltop=True, labelbottom=False, labelsize="small")
-    axes.spines[:].set_visible(False)
-    bottom = 0.0
-    for claim, lines, height in zip(claims["claim"], statements, heights, strict=True):
-        # As wide as the page, it would make the cells narrower.
-        axes.text(
-            0, bottom + 0.2, "\n".join(map(_with_symbols, lines)), fontsize="small", va="top",
-            linespacing=1.1, in_layout=False,
-        )  # fmt: skip
-        for cell in table[table["claim"] == claim].to_dict("records"):
-            _draw_cell(axes, (variants.index(cell["variant"]), bottom + len(lines) + 0.3), cell)
-        bottom += height
-    _draw_legend(drawing, set(table["outcome"]))
+    claims = list(table.groupby("claim", sort=False))
+    across = next((number for number in (3, 2) if len(claims) % number == 0), min(len(claims), 3))
+    texts = [_lines(rows, LINE_LETTERS[across]) for _, rows in claims]
+    down = -(-len(claims) // across)
+    lines = [max(map(len, texts[across * row :][:across])) for row in range(down)]
+    rows = table["variant"].nunique() + AROUND
+    drawing, panels = plt.subplots(
+        down, across, squeeze=False, sharey=True, layout="constrained",
+        figsize=(WIDTH, LINE_HEIGHT * (sum(lines) + down * rows + 5)),
+    )  # fmt: skip
+    for axes in panels.flat[len(claims) :]:
+        axes.set_axis_off()
+    for axes, (_, of_claim), text in zip(panels.flat, claims, texts, strict=False):
+        _draw_claim(axes, of_claim)
+        axes.set_title(
+            "\n".join(map(_with_symbols, text)), fontsize=6.5, loc="left", linespacing=1.1
+        )
+    _draw_legend(drawing, table)
     return drawing
+
+
+def _lines(rows: "pd.DataFrame", letters: int) -> list[str]:
+    """Return the lines above a claim's panel."""
+    claim, statement, expected = rows[["claim", "statement", "expected"]].iloc[0]
+    return textwrap.wrap(f"{claim}  {statement} Needed: {expected}.", letters)
+
+
+def _draw_claim(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """Draw the needed range, and per variant the median estimate and the comparisons that hold."""
+    least, most = _limits(rows)
+    ends = rows[["lower", "upper"]].iloc[0].astype(float)
+    axes.axvspan(*ends.fillna({"lower": least, "upper": most}), color=SHADE, linewidth=0)
+    for end in ends.dropna():
+        axes.axvline(end, color="0.3", linewidth=0.8)
+    for place, row in enumerate(rows.to_dict("records")):
+        marker, colour = STYLES[row["outcome"]]
+        text = f"{row['holding']}/{row['comparisons']}" if row["comparisons"] else "-"
+        if not row["as_baseline"]:
+            axes.plot(row["estimate"], place, marker, color=colour, markersize=4, markeredgewidth=0)
+        axes.text(
+            1.03, place, "=" if row["as_baseline"] else text, fontsize=6, va="center_baseline",
+            transform=axes.get_yaxis_transform(),
+        )  # fmt: skip
+    axes.set(xlim=(least, most), ylim=(len(rows) - 0.4, -0.6))
+    axes.set_yticks(range(len(rows)), rows["variant"])
+    axes.locator_params(axis="x", nbins=4)
+    axes.tick_params(length=2, pad=1.5, labelsize=6.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", color="0.9", linewidth=0.5)
+
+
+def _limits(rows: "pd.DataFrame") -> tuple[float, float]:
+    """Return ends of an axis that shows all estimates, the end of the needed range, and beyond."""
+    shown = rows[["estimate", "lower", "upper"]].astype(float)
+    least, most = float(shown.min().min()), float(shown.max().max())
+    beyond = 0.12 * (most - least) or 1.0
+    return least - beyond, most + beyond
 
 
 def _with_symbols(text: str) -> str:
@@ -139,43 +187,24 @@ def _with_symbols(text: str) -> str:
     return _SYMBOL.sub(symbol, text.replace("$", "\\$"))
 
 
-def _draw_cell(axes: "Axes", corner: tuple[float, float], cell: dict[str, Any]) -> None:
-    from matplotlib.patches import Rectangle
-
-    from replication.figures.style import VERDICT_COLOURS, VERDICT_MARKS
-
-    left, top = corner
-    height = CELL_LINES - 0.6
-    axes.add_patch(
-        Rectangle(corner, 1, height, facecolor=VERDICT_COLOURS[cell["outcome"]], edgecolor="white")
-    )
-    text = VERDICT_MARKS[cell["outcome"]]
-    if cell["comparisons"]:
-        text = f"{cell['estimate']:+.2g}\n{text} {cell['holding']}/{cell['comparisons']}"
-    text = "=" if cell["as_baseline"] else text
-    axes.text(
-        left + 0.5, top + height / 2, text, ha="center", va="center", fontsize="small",
-        linespacing=1.0,
-    )  # fmt: skip
-
-
-def _draw_legend(drawing: "Drawing", outcomes: set[str]) -> None:
+def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
+    """Draw the marks of the verdicts that occur, and explain dots, shade and counts."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    from replication.figures.style import VERDICT_COLOURS, VERDICT_MARKS
+    from replication.judge.citation import span
 
     handles = [
-        Patch(facecolor=colour, edgecolor="0.4", label=f"{VERDICT_MARKS[name]} {name}")
-        for name, colour in VERDICT_COLOURS.items()
-        if name in outcomes
+        Line2D([], [], marker=marker, color=colour, linestyle="none", label=outcome)
+        for outcome, (marker, colour) in STYLES.items()
+        if outcome in set(table["outcome"])
     ]
     drawing.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=min(len(handles), 5),
-        columnspacing=1,
-        handlelength=2,
-        frameon=False,
-        title="Numbers: median estimate, comparisons that hold. ="
-        " : the variant changes nothing in this experiment.",
-    )
+        handles=[*handles, Patch(facecolor=SHADE, edgecolor="0.3", label="needed range")],
+        loc="outside lower center", ncols=len(handles) + 1, columnspacing=1, handlelength=1.2,
+        handletextpad=0.4, frameon=False, title_fontsize=6.5,
+        title="Dot: median estimate of a claim's comparisons, each on"
+        f" {span(table['seeds'], 9)} seeds. Beside it: how many of them hold.\n"
+        "=: the variant changes nothing here. The claim's own verdict is another: it has its own"
+        " seeds or correction.",
+    )  # fmt: skip

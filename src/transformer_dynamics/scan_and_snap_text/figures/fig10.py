@@ -107,10 +107,11 @@ def _draw_panel(axes: "Axes", rows: "pd.DataFrame", column: str) -> None:
     means = rows.drop_duplicates("learning_rate")
     axes.errorbar(
         means["learning_rate"], means[f"{column}_mean"], means[f"{column}_std"],
-        color=CATEGORIES[0], capsize=2, label="mean over seeds",
+        color=CATEGORIES[0], capsize=2,
+        label="mean over seeds, one standard deviation",
     )  # fmt: skip
     axes.plot(
-        rows["learning_rate"], rows[column], color=CATEGORIES[1], linestyle="none", marker="o",
+        rows["learning_rate"], rows[column], color=CATEGORIES[0], linestyle="none", marker="o",
         markerfacecolor="none", markersize=3.5, label="seed",
     )  # fmt: skip
     axes.set_xticks(means["learning_rate"])

@@ -18,7 +18,7 @@ SHORTEST = 3
 """Queries that attend to one key before this is called a stripe."""
 APART = 4
 """Rows between two words, so that these do not touch."""
-PER_LETTER = 2.0
+PER_LETTER = 1.95
 """Columns that a letter takes."""
 
 
@@ -113,7 +113,8 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
             rows = table[(table["layers"] == layers) & (table["iteration"] == iteration)]
             _draw_map(axes, rows)
             _name_stripes(axes, rows, figure.words)
-        row[0].set_ylabel(f"{layers} layer{'s' if layers > 1 else ''}\nquery position")
+        seed = table.loc[table["layers"] == layers, "seed"].iloc[0]
+        row[0].set_ylabel(f"{layers} layer{'s' if layers > 1 else ''}, seed {seed}\nquery position")
     for axes, iteration in zip(panels[0], updates, strict=True):
         axes.set_title(f"Iter {iteration}")
     for axes in panels[-1]:
@@ -142,7 +143,7 @@ def _draw_map(axes: "Axes", rows: "pd.DataFrame") -> None:
 def _name_stripes(axes: "Axes", rows: "pd.DataFrame", count: int) -> None:
     """Write the words of the longest stripes above these, on what is hidden.
 
-    A word that would not fit within the frame stands further up, and a line leads to its stripe.
+    A line leads from each word down to the column of its stripe.
     """
     keys = rows.drop_duplicates("key_position").set_index("key_position")
     named: list[int] = []
@@ -155,10 +156,13 @@ def _name_stripes(axes: "Axes", rows: "pd.DataFrame", count: int) -> None:
         word = (
             f"\N{LEFT DOUBLE QUOTATION MARK}{keys['key_word'][key]}\N{RIGHT DOUBLE QUOTATION MARK}"
         )
-        fitting = len(keys) - 2 - PER_LETTER * len(word)
-        row = max(min(key - 1, fitting, below - APART), 1.5)
-        axes.text(row + 1.5, row, word, fontsize=6.5, va="center")
-        if row < key - 1:
-            leader = {"arrowstyle": "-", "color": "black", "lw": 0.5, "shrinkA": 0, "shrinkB": 0}
-            axes.annotate("", (key, key - 0.6), (key, row + 1.6), arrowprops=leader)
+        # A word begins at its column, or further left if it would not fit within the frame.
+        begin = min(float(key), len(keys) - PER_LETTER * len(word))
+        row = max(min(begin - 2.5, key - 3.5, below - APART), 1.5)
+        begin = max(begin, row + 1.5)
+        axes.text(begin, row, word, fontsize=6.5, va="center")
+        top = (float(key), key - 0.5)
+        from_word = (begin, row - 0.3) if begin > key else (key, row + 1.2)
+        leader = {"arrowstyle": "-", "color": "black", "lw": 0.6, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", top, from_word, arrowprops=leader)
         below = row
