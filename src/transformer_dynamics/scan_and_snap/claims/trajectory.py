@@ -119,7 +119,7 @@ def growth_of_the_movement(attention: Measured, metrics: MetricSettings) -> pd.D
     Raises:
         UnmeasurableError: if fewer than three records lie past t_0.
     """
-    found, starts = _runs_past_transition(attention, metrics)
+    found, starts = runs_past_transition(attention, metrics)
     times = np.log(np.maximum(found.iterations, 1))
     change = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
     exponents = []
@@ -132,7 +132,7 @@ def growth_of_the_movement(attention: Measured, metrics: MetricSettings) -> pd.D
 
 def motion_after_over_before(attention: Measured, metrics: MetricSettings) -> pd.DataFrame:
     """Return |c_n(end) - c_n(t_0)|_1 over |c_n(t_0) - c_n(0)|_1, mean over classes."""
-    found, starts = _runs_past_transition(attention, metrics)
+    found, starts = runs_past_transition(attention, metrics)
     at_start = np.stack([found.array[:, start, cell] for cell, start in enumerate(starts)], axis=1)
     after, before = (
         np.abs(found.array[:, step] - at_start).sum(axis=-1).mean(axis=-1) for step in (-1, 0)
@@ -195,7 +195,7 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
     return evidence_rows(growth[some], found._replace(seeds=seeds))
 
 
-def _runs_past_transition(attention: Measured, metrics: MetricSettings) -> tuple[Runs, list[int]]:
+def runs_past_transition(attention: Measured, metrics: MetricSettings) -> tuple[Runs, list[int]]:
     """Return the runs with t_0 of `least_t_0` or more, and the first record at or past it.
 
     Raises:

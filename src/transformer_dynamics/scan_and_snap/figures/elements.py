@@ -135,11 +135,23 @@ def draw_dodged_points(
     axes.margins(x=0.1)
 
 
-def draw_legend_below(drawing: "Drawing", columns: int | None = None) -> None:
-    """Draw one legend for all panels, with every label once, in so many columns or one row."""
+def spread_note(table: "pd.DataFrame") -> str:
+    """Return what the bars of a figure are; `n_seeds` is 0 for what has no seeds."""
+    seeds = table["n_seeds"][table["n_seeds"] > 0].unique()
+    return f"bars: one standard deviation over {' or '.join(map(str, seeds))} seeds"
+
+
+def draw_legend_below(drawing: "Drawing", columns: int | None = None, note: str = "") -> None:
+    """Draw one legend for all panels, with every label once.
+
+    Args:
+        drawing: the picture.
+        columns: number of columns; all entries stand in one row if left out.
+        note: line above the entries.
+    """
     entries = (zip(*axes.get_legend_handles_labels(), strict=True) for axes in drawing.axes)
     named = {label: handle for handle, label in chain.from_iterable(entries)}
     drawing.legend(
         list(named.values()), list(named), loc="outside lower center",
-        ncols=columns or len(named), frameon=False,
+        ncols=columns or len(named), frameon=False, title=note or None,
     )  # fmt: skip

@@ -30,6 +30,8 @@ class Panel(NamedTuple):
 
     curves: "Callable[[], Curves]"
     """Name, x and y of each curve."""
+    what: str
+    """Subject of the erratum."""
     quantity: str
     """Quantity on the axis of y, for the title."""
     against: str
@@ -163,14 +165,14 @@ def _lasting_shift() -> "Curves":
 
 
 PANELS = {
-    "E1": Panel(_sign_of_e_prime, "$E'_{12}$", r"$f_1^\top f_2$"),
-    "E2": Panel(_late_speed, r"$\gamma$ / its form", "$M$", "log"),
-    "E3": Panel(_sign_in_beta, r"$\beta_{12}$", r"$f_1^\top f_2$"),
-    "E4": Panel(_slower_logits, "$w_{nn}/(M-1)h^*$", r"$f_n^\top f_{n'}$"),
-    "E5": Panel(_speed_of_the_common_token, r"$-\dot z_{ml}/\eta_Z\xi_n$", "$K$"),
-    "E6": Panel(_integral_of_the_drive, "$B_n(t)$", "$t$"),
-    "E7": Panel(_inverted_ratio, "$B_n(t_0)$", r"$\eta_Y/\eta_Z$", "log"),
-    "E9": Panel(_lasting_shift, "shift $c$", "$s$", "log"),
+    "E1": Panel(_sign_of_e_prime, "a sign", "$E'_{12}$", r"$f_1^\top f_2$"),
+    "E2": Panel(_late_speed, "late speed", r"$\gamma$ / its form", "$M$", "log"),
+    "E3": Panel(_sign_in_beta, "a sign", r"$\beta_{12}$", r"$f_1^\top f_2$"),
+    "E4": Panel(_slower_logits, "slower logits", "$w_{nn}/(M-1)h^*$", r"$f_n^\top f_{n'}$"),
+    "E5": Panel(_speed_of_the_common_token, "common token", r"$-\dot z_{ml}/\eta_Z\xi_n$", "$K$"),
+    "E6": Panel(_integral_of_the_drive, "value at 0", "$B_n(t)$", "$t$"),
+    "E7": Panel(_inverted_ratio, "inverted ratio", "$B_n(t_0)$", r"$\eta_Y/\eta_Z$", "log"),
+    "E9": Panel(_lasting_shift, "a lasting drift", "shift $c$", "$s$", "log"),
 }
 
 
@@ -178,12 +180,16 @@ def draw(figure: Errata, table: "pd.DataFrame", published: None = None) -> "Draw
     """Draw one panel per erratum: dashed as printed, solid what holds."""
     from replication.figures.style import CATEGORIES
 
-    drawing, panels = draw_panels(2, 4, 3.3)
+    drawing, panels = draw_panels(2, 4, 3.6)
     styles = {HOLDS: ("-", CATEGORIES[0]), PRINTED: ("--", CATEGORIES[1])}
     for axes, (claim, panel) in zip(panels.flat, PANELS.items(), strict=True):
         for name, (line, colour) in styles.items():
             rows = table[(table["claim"] == claim) & (table["curve"] == name)]
             axes.plot(rows["x"], rows["y"], line, color=colour, label=name)
-        axes.set(xscale=panel.scale, xlabel=panel.against, title=f"{claim}: {panel.quantity}")
+        axes.set(
+            xscale=panel.scale,
+            xlabel=panel.against,
+            title=f"{claim}: {panel.what}\n{panel.quantity}",
+        )
     draw_legend_below(drawing)
     return drawing

@@ -29,6 +29,8 @@ STAGES = (
     "(d) Attention\nfrozen",
 )
 """The paper's names of the stages."""
+LEAST_CHANGE, LARGEST_CHANGE = 0.001, 1.0
+"""Changes below which their axis is linear, and at which it ends."""
 
 
 class Fig2(RunsFigure):
@@ -38,7 +40,7 @@ class Fig2(RunsFigure):
     title: ClassVar[str] = "Scan and Snap, Figure 2: four stages of training"
     columns: ClassVar[tuple[str, ...]] = (
         "seed", "sequence_class", "stage", "iteration", "token", "kind", "start",
-        "unnormalised_attention",
+        "unnormalised_attention", "change",
     )  # fmt: skip
     kind: Literal["fig2"]
     """Kind of the figure."""
@@ -77,17 +79,23 @@ def table(figure: Fig2, measured: Measured[MetricJob]) -> "pd.DataFrame":
     rows = rows.sort_values(["sequence_class", "stage", "token"], ignore_index=True)
     kind = rows["token"].lt(len(mixture.common_weights)).map({True: "common", False: "distinct"})
     of_token = rows.groupby(["sequence_class", "token"])["unnormalised_attention"]
-    return rows.assign(kind=kind, start=of_token.transform("first"))[list(figure.columns)]
+    start = of_token.transform("first")
+    change = rows["unnormalised_attention"] / start - 1
+    return rows.assign(kind=kind, start=start, change=change)[list(figure.columns)]
 
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw one column per stage, at 0, t_0', t_0 and a multiple of t_0; dashes show the first."""
+    """Draw one column per stage, at 0, t_0', t_0 and a multiple of t_0, and a row per class.
+
+    Dashes show the first stage. Below stands the change since then, of all classes.
+    """
     times = ("$t=0$", "$t=t_0'$", "$t=t_0$", f"$t={figure.frozen_after:g}\\,t_0$")
     classes = table["sequence_class"].unique()
     drawing, panels = draw_panels(
-        len(classes), len(STAGES), 0.9 + 1.1 * len(classes), sharex="row", sharey=True
-    )
-    for row, n in zip(panels, classes, strict=True):
+        len(classes) + 1, len(STAGES), 1.9 + 1.0 * len(classes), sharex="row", sharey="row",
+        height_ratios=[*[1] * len(classes), 1.3],
+    )  # fmt: skip
+    for row, n in zip(panels, classes, strict=False):
         of_class = table[table["sequence_class"] == n]
         for stage, axes in enumerate(row):
             _draw_panel(axes, of_class[of_class["stage"] == stage])
@@ -95,23 +103,23 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     updates = table.groupby("stage")["iteration"].first()
     for axes, name, time, update in zip(panels[0], STAGES, times, updates, strict=True):
         axes.set_title(f"{name}\n{time}, update {update}", fontsize="small")
-    for axes in panels[-1]:
+    for axes in panels[-2]:
         axes.set_xlabel("Token #")
-    draw_legend_below(drawing, columns=3)
+    for stage, axes in enumerate(panels[-1]):
+        _draw_change(axes, table[table["stage"] == stage])
+    panels[-1, 0].set_ylabel("change since the\nstart (%)")
+    draw_legend_below(drawing, note=f"one run, seed {table['seed'].iloc[0]}")
     return drawing
 
 
 def _draw_panel(axes: "Axes", rows: "pd.DataFrame") -> None:
-    """Draw bars of one class at one stage, side by side and hollow below the start, its outline."""
-    heights, start = rows["unnormalised_attention"], rows["start"]
+    """Draw bars of one class at one stage, side by side, and the outline of the start."""
     positions = range(len(rows))
     for kind in TOKEN_STYLES:
-        for filled, where in {True: "at or above", False: "below"}.items():
-            shown = heights.where((rows["kind"] == kind) & ((heights >= start) == filled))
-            label = f"{kind}, {where} start"
-            draw_token_bars(axes, kind, positions, shown, label, filled=filled)
+        shown = rows["unnormalised_attention"].where(rows["kind"] == kind)
+        draw_token_bars(axes, kind, positions, shown, f"{kind} tokens")
     edges = [position - 0.5 for position in (*positions, len(rows))]
-    steps = [*start, start.iloc[-1]]
+    steps = [*rows["start"], rows["start"].iloc[-1]]
     axes.step(edges, steps, "--", where="post", color="black", linewidth=0.8, label="start")
     tokens = list(rows["token"])
     for place in positions[1:]:
@@ -119,6 +127,26 @@ def _draw_panel(axes: "Axes", rows: "pd.DataFrame") -> None:
             _draw_break(axes, place - 0.5)
     labels = list(positions)[::5]
     axes.set_xticks(labels, [str(rows["token"].iloc[i]) for i in labels])
+
+
+def _draw_change(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """Draw the change of each token in the order of the bars: a circle of each class."""
+    from replication.figures.typeset import number
+
+    for (kind, (colour, _)), marker in zip(TOKEN_STYLES.items(), "so", strict=True):
+        for _, of_class in rows.groupby("sequence_class"):
+            change = of_class["change"].where(of_class["kind"] == kind)
+            axes.plot(
+                range(len(change)), change, marker, color=colour, markersize=2.6,
+                markerfacecolor="none", markeredgewidth=0.6,
+            )  # fmt: skip
+    axes.axhline(0, color="black", linestyle="--", linewidth=0.8)
+    axes.set_yscale("symlog", linthresh=LEAST_CHANGE)
+    ticks = [sign * LEAST_CHANGE * 10**power for power in (0, 1, 2) for sign in (-1, 1)]
+    axes.set_yticks([0, *ticks], [number(100 * tick) for tick in (0, *ticks)])
+    axes.set_yticks([], minor=True)
+    axes.set(ylim=(-LARGEST_CHANGE, LARGEST_CHANGE), xlabel="tokens in the\norder of the bars")
+    axes.set_xticks([])
 
 
 def _draw_break(axes: "Axes", place: float) -> None:

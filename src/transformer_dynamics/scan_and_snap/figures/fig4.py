@@ -72,7 +72,9 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
         row[0].set_ylabel(f"$c_{n}$")
     for axes in panels[-1]:
         axes.set_xlabel("Token #")
-    drawing.colorbar(image, ax=panels, label="$c_{l|n}$", pad=0.01, aspect=30)
+    drawing.colorbar(
+        image, ax=panels, label=f"$c_{{l|n}}$, seed {figure.seed}", pad=0.01, aspect=30
+    )
     return drawing
 
 

@@ -49,5 +49,5 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
         name_groups(axes, rows)
         axes.set(title=rf"$\eta_Y=\eta_Z={rate:g}$", xlabel="Token #")
     panels[0, 0].set_ylabel(f"$c_{figure.sequence_class}$")
-    drawing.colorbar(image, ax=panels, label="$c_{l|n}$", pad=0.01)
+    drawing.colorbar(image, ax=panels, label=f"$c_{{l|n}}$, seed {figure.seed}", pad=0.01)
     return drawing

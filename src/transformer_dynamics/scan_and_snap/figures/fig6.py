@@ -10,6 +10,7 @@ from transformer_dynamics.scan_and_snap.figures.elements import (
     draw_legend_below,
     draw_panels,
     final_mean_and_std,
+    spread_note,
 )
 from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
@@ -81,7 +82,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
         axes.tick_params(labelbottom=True, labelleft=True)
     for axes in grid.flat[len(sizes) :]:
         axes.set_axis_off()
-    draw_legend_below(drawing, 4)
+    draw_legend_below(drawing, 4, spread_note(table))
     return drawing
 
 

@@ -143,12 +143,15 @@ def draw(
     """Draw A, B and C from left to right; bars of C are standard deviations over seeds."""
     drawing, [row] = draw_panels(1, 3, 2.9)
     titles = ("A: decoder update", "B: Assumption 2", "C: training length")
-    for axes, panel, title, show in zip(
-        row, "ABC", titles, (_draw_updates, _draw_assumption_2, _draw_length), strict=True
+    notes = ("", "", f"{table['n_seeds'].max()} seeds; bars: one\nstandard deviation")
+    for axes, panel, title, note, show in zip(
+        row, "ABC", titles, notes, (_draw_updates, _draw_assumption_2, _draw_length), strict=True
     ):
         show(axes, table[table["panel"] == panel], figure)
         axes.set_title(title)
-        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.25))
+        axes.legend(
+            frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.25), title=note or None
+        )
     return drawing
 
 

@@ -7,6 +7,7 @@ from transformer_dynamics.scan_and_snap.figures.elements import (
     RunsFigure,
     draw_legend_below,
     draw_panels,
+    spread_note,
 )
 from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob, MetricSettings
 
@@ -87,7 +88,7 @@ def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None)
         for axes, column in zip(row, ["eta_y", *PREDICTIONS], strict=True):
             axes.plot(
                 rows[column], rows["turn_mean"], marker=style.marker, color=style.colour,
-                linewidth=0.8, label="$K={1}$, $M={2}$".format(*mixture),
+                markersize=3, linewidth=0.8, label="$K={1}$, $M={2}$".format(*mixture),
             )  # fmt: skip
             axes.errorbar(
                 rows[column], rows["turn_mean"], rows["turn_std"], fmt="none", ecolor=style.colour
@@ -107,5 +108,5 @@ def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None)
     row[0].set_xticks([], minor=True)
     row[0].set_box_aspect(1)
     row[0].set_ylabel("measured: time of\n" r"the largest $\mathrm{d}B_n/\mathrm{d}t$")
-    draw_legend_below(drawing, columns=3)
+    draw_legend_below(drawing, 3, f"means, {spread_note(table)}")
     return drawing

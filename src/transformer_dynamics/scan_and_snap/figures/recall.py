@@ -13,6 +13,7 @@ from transformer_dynamics.scan_and_snap.figures.elements import (
     draw_legend_below,
     draw_panels,
     final_mean_and_std,
+    spread_note,
 )
 from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
@@ -72,7 +73,7 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
         axes.set_title(f"{SYMBOLS[across]} = {value:g}")
     for axes in panels[-1]:
         axes.set_xlabel("Threshold ($10^{-3}$)")
-    draw_legend_below(drawing)
+    draw_legend_below(drawing, note=f"{spread_note(table)}; 1/M: all tokens alike")
     return drawing
 
 

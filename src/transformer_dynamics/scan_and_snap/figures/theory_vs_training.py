@@ -8,6 +8,7 @@ from transformer_dynamics.scan_and_snap.figures.elements import (
     draw_legend_below,
     draw_panels,
     mean_and_std,
+    spread_note,
 )
 from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
@@ -145,7 +146,7 @@ def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None
         axes.yaxis.set_minor_formatter("")
     for axes in panels[-1]:
         axes.set_xlabel("Time $t$ (updates)")
-    draw_legend_below(drawing, columns=3)
+    draw_legend_below(drawing, 3, f"training: means, {spread_note(table)}")
     return drawing
 
 

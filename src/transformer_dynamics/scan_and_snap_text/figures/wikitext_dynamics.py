@@ -153,7 +153,7 @@ def _draw_seeds(
 
 
 def _spread(places: dict[str, float]) -> dict[str, float]:
-    """Return places so far apart that labels do not touch, in their order and near where they were."""
+    """Return places in their order, so far apart that labels do not touch."""
     found: dict[str, float] = {}
     least = 0.03
     for name in sorted(places, key=places.__getitem__):
