@@ -79,9 +79,9 @@ def table(figure: Fig2, measured: Measured[MetricJob]) -> "pd.DataFrame":
     rows = rows.sort_values(["sequence_class", "stage", "token"], ignore_index=True)
     kind = rows["token"].lt(len(mixture.common_weights)).map({True: "common", False: "distinct"})
     of_token = rows.groupby(["sequence_class", "token"])["unnormalised_attention"]
-    start = of_token.transform("first")
-    change = rows["unnormalised_attention"] / start - 1
-    return rows.assign(kind=kind, start=start, change=change)[list(figure.columns)]
+    first = of_token.transform("first")
+    change = rows["unnormalised_attention"] / first - 1
+    return rows.assign(kind=kind, start=first, change=change)[list(figure.columns)]
 
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":

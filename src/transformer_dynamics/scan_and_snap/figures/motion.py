@@ -61,8 +61,9 @@ def table(figure: Motion, measured: Measured[MetricJob], metrics: MetricSettings
     found, starts = runs_past_transition(measured, metrics)
     records = np.array(found.iterations, np.float64)
     tables = []
+    rates = found.cells[["eta_z", "ratio"]].to_numpy(np.float64)
     for cell, start in enumerate(starts):
-        eta_z, ratio = found.cells.loc[cell, ["eta_z", "ratio"]].astype(float)
+        eta_z, ratio = rates[cell].tolist()
         array = found.array[:, :, cell]
         classes = found.classes
         t_0 = snapping_start(eta_z * ratio, classes.vocabulary_size, len(classes.support))
@@ -73,22 +74,20 @@ def table(figure: Motion, measured: Measured[MetricJob], metrics: MetricSettings
         middle = np.sqrt(records[1:-1] * records[2:])
         root = pace.mean(axis=0)[start - 1] * np.sqrt(middle / middle[start - 1])
         root[: start - 1] = np.nan
-        tables += [
+        of_cell = [
             _rows(DISTANCE, records, distance / distance[:, [0]]),
             _rows(PACE, middle, pace).assign(as_root=root),
         ]
-        for rows in tables[-2:]:
-            rows[[*CELL, "t_0"]] = eta_z * ratio, eta_z, t_0
-    found_rows = pd.concat(tables, ignore_index=True)
-    found_rows["relative_time"] = found_rows["t"] / found_rows["t_0"]
-    return found_rows[list(figure.columns)]
+        tables += [rows.assign(eta_y=eta_z * ratio, eta_z=eta_z, t_0=t_0) for rows in of_cell]
+    rows = pd.concat(tables, ignore_index=True)
+    return rows.assign(relative_time=rows["t"] / rows["t_0"])[list(figure.columns)]
 
 
 def _size(vectors: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return [seed, record], the sum of absolute values over tokens, mean over classes."""
     import numpy as np
 
-    return np.abs(vectors).sum(axis=-1).mean(axis=-1)
+    return np.asarray(np.abs(vectors).sum(axis=-1).mean(axis=-1))
 
 
 def _rows(quantity: str, times: "ArrayLike", values: "NDArray[np.float64]") -> "pd.DataFrame":
