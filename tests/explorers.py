@@ -26,7 +26,7 @@ def write_page(folder, study, settings, figures=(), texts=None):
     page = folder / "page.html"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        page.write_text(render(registry, {}, shown, [], ORIGIN, page, {}, folder))
+        page.write_text(render(registry, {}, shown, [], ORIGIN, {}, folder))
     return page
 
 

@@ -5,13 +5,15 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import yaml
 from click.testing import CliRunner
 from conftest import ROOT
 
 from replication.judge.scorecard import write_verdict
 from replication.judge.verdicts import Verdict
-from replication.report.page import main
+from replication.report import page
+from replication.report.sources import RelatedPage
 from replication.run.work import checksum
 from replication.study.registry import read_registry
 
@@ -134,10 +136,10 @@ class Folder:
 
         self.settings = {"figures": {name: {"kind": name} for name in ("fig1", "fig6")}}
         self.own = {}
-        self.others = []
+        self.related = []
 
     texts = {}
-    page = property(lambda self: self.path / "results/report/index.html")
+    page = property(lambda self: self.path / "results/report/paper.html")
 
     def write_verdict(self, name, verdict, comparisons):
         record = {
@@ -151,16 +153,19 @@ class Folder:
         figures = str(self.path / "figures.json")
         told = {
             "figures": self.figures, "study": "paper", "settings": self.settings, "own": self.own,
-            "others": self.others,
+            "site": {"pages": ["paper"]},
         }  # fmt: skip
         Path(figures).write_text(json.dumps(told))
         read_registry.cache_clear()
-        return CliRunner().invoke(
-            main,
-            ["--registry", "registry.yaml", "--study", "paper", "--root", ".", "--figures", figures,
-             "--commit", "abc1234-dirty", "--digest", "unknown", "--command", "snakemake report",
-             "--output", str(self.page), *extra, *verdicts],
-        )  # fmt: skip
+        related = [RelatedPage.parse(each, "related") for each in self.related]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(page, "related_pages", lambda *_: related)
+            return CliRunner().invoke(
+                page.main,
+                ["--registry", "registry.yaml", "--study", "paper", "--root", ".",
+                 "--figures", figures, "--commit", "abc1234-dirty", "--digest", "unknown",
+                 "--command", "snakemake report", "--output", str(self.page), *extra, *verdicts],
+            )  # fmt: skip
 
     def html(self, *extra):
         result = self.build(*extra)

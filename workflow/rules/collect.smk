@@ -2,14 +2,17 @@
 # an RO-Crate of all results; and the targets that a user asks for.
 from replication.plan.orders import DocumentFile
 from replication.base.commit import commit_name
-from replication.report.page_rule import Page
+from replication.report.page_rule import Index, Page
 from replication.plan.rule_inputs import file_digests, shell_words
 from replication.verify.marks import refuse_marks
 
 SCORECARD = "results/{study}/verdicts.md"
-PAGE = Page(JOBS, LOCK, PROJECT, local)
 # Studies that `--config study=...` names, or those of a plain run.
 SELECTED = checked(JOBS.selected_studies, CHOICE)
+# Pages link to those of the same studies, except of studies that count only as they are computed.
+LINKED = [name for name in SELECTED if CHOICE is not None or STUDIES[name].is_default]
+PAGE = Page(JOBS, LOCK, PROJECT, local, LINKED)
+INDEX = Index(JOBS, LOCK, PROJECT, local, SELECTED)
 # End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
 
@@ -49,38 +52,60 @@ rule scorecard:
 
 rule page:
     input:
-        verdicts=looked("results/report/{page}.html", PAGE.verdicts),
+        verdicts=looked("results/report/{study}.html", PAGE.verdicts),
         registry=PAGE.registry,
         figures=PAGE.figures,
         templates=PAGE.templates,
         reproductions=PAGE.reproductions,
     output:
-        "results/report/{page}.html",
+        html="results/report/{study}.html",
+        figures=directory("results/report/{study}"),
     log:
-        "logs/report/{page}.log",
+        "logs/report/{study}.log",
     benchmark:
-        "logs/report/{page}.benchmark.tsv"
-    wildcard_constraints:
-        page=name_pattern(JOBS.pages),
+        "logs/report/{study}.benchmark.tsv"
     params:
         python=python,
         code=PAGE.code,
         contents=PAGE.contents,
         planned=PAGE.figures_as_json,
         figures=PAGE.document,
-        study=PAGE.study,
         verdicts=lambda wildcards, input: shell_words(input.verdicts),
         root=str(PROJECT),
         commit=lambda wildcards: commit_name(PROJECT),
         digest=lambda wildcards: CONFIGURATION.digest,
     message:
-        "Writing the page {output} (log: {log})"
+        "Writing the page {output.html} (log: {log})"
     shell:
         "{params.python:q} -m replication.report.page --registry {input.registry:q}"
-        " --study {params.study:q} --root {params.root:q}"
+        " --study {wildcards.study:q} --root {params.root:q}"
         " --figures {params.figures:q} --commit {params.commit:q} --digest {params.digest:q}"
-        " --command 'snakemake results/report/{wildcards.page}.html'"
-        f" --output {{output:q}} {{params.verdicts}}{LOGGED}"
+        " --command 'snakemake results/report/{wildcards.study}.html'"
+        f" --output {{output.html:q}} {{params.verdicts}}{LOGGED}"
+
+
+rule index:
+    input:
+        verdicts=INDEX.verdicts,
+        pictures=INDEX.pictures,
+        others=INDEX.others,
+    output:
+        "results/report/index.html",
+    log:
+        "logs/report/index.log",
+    localrule: True
+    params:
+        python=python,
+        code=INDEX.code,
+        contents=INDEX.contents,
+        planned=INDEX.as_json,
+        studies=INDEX.document,
+        root=str(PROJECT),
+    message:
+        "Writing the index of all papers (log: {log})"
+    shell:
+        "{params.python:q} -m replication.report.index --root {params.root:q}"
+        f" --studies {{params.studies:q}} --output {{output:q}}{LOGGED}"
 
 
 rule verify:
@@ -162,7 +187,7 @@ rule figures:
 
 rule report:
     input:
-        asked(*(STUDIES[study].page for study in SELECTED)),
+        asked(rules.index.output[0], *(STUDIES[study].page for study in SELECTED)),
 
 
 rule everything:

@@ -72,6 +72,11 @@ def least_favourable(comparisons: Sequence[Comparison]) -> Comparison:
     return max(comparisons, key=_unfavourableness)
 
 
+def least_favourable_first(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons by how much they speak against the claim; the most first."""
+    return sorted(comparisons, key=_unfavourableness, reverse=True)
+
+
 def estimate_and_range(
     comparisons: Sequence[Comparison], number: Callable[[float], str]
 ) -> tuple[str, str]:

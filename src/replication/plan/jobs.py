@@ -73,17 +73,7 @@ class Jobs:
             for name in study.figures:
                 below = study.table(name).removeprefix("figures/").removesuffix(".csv")
                 jobs.figures[below] = (study, name)
-        if len(jobs.pages) < len(jobs.studies):
-            raise InputError(
-                "two studies with the figures folder 'figures' are part of a plain run; they would"
-                " have the same page"
-            )
         return jobs
-
-    @property
-    def pages(self) -> dict[str, str]:
-        """Names of the studies, by the names of their pages."""
-        return {Path(study.study.page).stem: name for name, study in self.studies.items()}
 
     @cached_property
     def batches(self) -> dict[tuple[str, str, str], list[str]]:

@@ -74,7 +74,7 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     elif target.startswith("results/"):
         known, word = {path: path for path in (*jobs.tasks, *_files_of_studies(jobs))}, target
     else:
-        pages = {f"report/{name}": f"results/report/{name}.html" for name in jobs.pages}
+        pages = {f"report/{name}": study.study.page for name, study in jobs.studies.items()}
         below = {f"figures/{name}": path for name, path in figures.items()}
         known = {rule: rule for rule in rules} | figures | below | pages
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)

@@ -15,9 +15,15 @@ from replication.judge.verdicts import (
     Outcome,
     Verdict,
 )
-from replication.judge.wording import estimate_and_range, how_much, least_favourable, range_in_words
+from replication.judge.wording import (
+    estimate_and_range,
+    how_much,
+    least_favourable,
+    least_favourable_first,
+    range_in_words,
+)
 from replication.report.forest import Plot, forest_plot
-from replication.report.sources import ContestedClaim
+from replication.report.sources import ClaimInShort
 from replication.study.claims import (
     ERRATA,
     GROUPS,
@@ -32,6 +38,8 @@ from replication.study.claims import (
 )
 from replication.study.registry import Registry
 
+MOST_SHOWN = 100
+"""Largest number of a claim's comparisons that a page shows; all are in the table beside it."""
 _PLURALS = {
     "Appendix": "Appendices",
     "Corollary": "Corollaries",
@@ -75,15 +83,28 @@ class ClaimView(NamedTuple):
     """Text that a search looks through."""
 
     @property
+    def words(self) -> str:
+        """Words that tell the claim wherever the page does: its headline, or else its statement."""
+        return self.claim.headline or self.claim.statement
+
+    @property
     def how_much(self) -> str:
         """Number of the comparisons that hold, and the decisions of the others, in words."""
         return how_much(self.verdict.comparisons)
 
     @property
-    def plot(self) -> Plot | None:
-        """Plot of the evidence, drawn anew each time; none without evidence."""
+    def shown(self) -> list[Comparison]:
+        """Comparisons that the page shows, in their order: all, or else the least favourable."""
         comparisons = self.verdict.comparisons
-        return forest_plot(comparisons) if comparisons else None
+        if len(comparisons) <= MOST_SHOWN:
+            return list(comparisons)
+        kept = {id(item) for item in least_favourable_first(comparisons)[:MOST_SHOWN]}
+        return [item for item in comparisons if id(item) in kept]
+
+    @property
+    def plot(self) -> Plot | None:
+        """Plot of the evidence that is shown, drawn anew each time; none without evidence."""
+        return forest_plot(self.shown) if self.verdict.comparisons else None
 
 
 def claim_views(
@@ -110,20 +131,30 @@ def claim_views(
     return [_claim_view(registry, claim, found.get(claim.id), drawn) for claim in registry.claims]
 
 
-def contested_claims(claims: Sequence[ClaimView]) -> list[ContestedClaim]:
+def contested_claims(claims: Sequence[ClaimView]) -> list[ClaimInShort]:
     """Return the paper's own claims that hold in part, do not hold, or are open."""
-    return [
-        ContestedClaim(
-            id=view.claim.id,
-            verdict=view.verdict.verdict,
-            statement=view.claim.statement,
-            how_much=view.how_much,
-            found=view.found,
-            needed=view.needed,
-        )
-        for view in claims
-        if view.claim.group in {SHOWN, THEORY} and view.verdict.verdict in NOT_HOLDING
-    ]
+    return [_in_short(view) for view in claims if _is_contested(view)]
+
+
+def headline_claims(claims: Sequence[ClaimView]) -> list[ClaimInShort]:
+    """Return the claims that stand for the others, without those that are contested."""
+    return [_in_short(view) for view in claims if view.claim.headline and not _is_contested(view)]
+
+
+def _is_contested(view: ClaimView) -> bool:
+    return view.claim.group in {SHOWN, THEORY} and view.verdict.verdict in NOT_HOLDING
+
+
+def _in_short(view: ClaimView) -> ClaimInShort:
+    return ClaimInShort(
+        id=view.claim.id,
+        verdict=view.verdict.verdict,
+        words=view.words,
+        quantity=view.claim.quantity or "",
+        how_much=view.how_much,
+        found=view.found,
+        needed=view.needed,
+    )
 
 
 def verdict_counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
@@ -133,6 +164,24 @@ def verdict_counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]
         about: {name: found[about, name] for name in OUTCOMES}
         for about in sorted({view.about for view in claims})
     }
+
+
+def in_order_of_paper(labels: Mapping[str, str]) -> list[str]:
+    """Return names of figures as the paper has them: figures, tables, its appendix; then ours.
+
+    Args:
+        labels: labels of the figures, by name: Figure 2a, Tables 2 and 9, Figure S.1.
+    """
+    return sorted(labels, key=lambda name: _place_in_paper(labels[name]))
+
+
+def _place_in_paper(label: str) -> tuple[int, int, str]:
+    """Return what a label is sorted by; labels that are not the paper's keep their order."""
+    match = re.match(r"(Fig(?:ure)?|Table)s?\.? ([A-Z]\.?)?(\d+)(\w*)", label)
+    if not match:
+        return 4, 0, ""
+    kind = 2 * bool(match[2]) + (match[1] == "Table")
+    return kind, int(match[3]), match[4]
 
 
 def claims_by_place(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
@@ -169,8 +218,18 @@ def _claim_view(
         found=found,
         order=str(least_favourable(comparisons).estimate) if comparisons else "Infinity",
         needed=needed,
-        search=plain.lower(),
+        search=_add_synonyms(plain, registry.synonyms),
     )
+
+
+def _add_synonyms(text: str, groups: Sequence[Sequence[str]]) -> str:
+    """Return a text, and the words that mean the same as some of its words."""
+    found = text.lower()
+    for group in groups:
+        words = [word.lower() for word in group]
+        if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", found) for word in words):
+            found = " ".join([found, *words])
+    return found
 
 
 def _estimates(comparisons: Sequence[Comparison]) -> str:

@@ -1,35 +1,38 @@
-"""The page of a study from its reference: nothing is computed, figures are drawn from tables."""
+"""The site from references: nothing is computed, figures are drawn from tables."""
 
 import os
+import sys
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import NamedTuple
 
 import pandas as pd
+from tqdm import tqdm
 
 from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.documents.figure_texts import CitedFigure
-from replication.judge.abstract import decided_sentences
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.report.context import claim_views, contested_claims, verdict_counts
-from replication.report.page import render
-from replication.report.page_rule import figure_sources
+from replication.report.index import render_index
+from replication.report.page import COMPARISONS, comparisons_table, render
+from replication.report.page_rule import figure_sources, index_sources
 from replication.report.pictures import Drawing, draw_all
-from replication.report.sources import FigureSource, FigureSources, MissingFigure, OtherPage
+from replication.report.site import folder_of_page, registry_of, related_pages, write_page
+from replication.report.sources import INDEX, FigureSource, FigureSources, MissingFigure, Site
 from replication.report.verifications import read_history
 from replication.run.work import checksum
-from replication.study.registry import SCORECARD, Registry, read_registry
+from replication.study.registry import SCORECARD, Registry
 from replication.study.studies import Study
 from replication.verify.reference import (
     VERDICTS,
     Reference,
     figure_path,
     read_reference,
-    read_verdicts,
     reference_folder,
 )
 from replication.verify.reproductions import reproductions
@@ -50,6 +53,8 @@ class StudyReference(NamedTuple):
     """Folder of the reference."""
     reference: Reference
     """Content of the reference."""
+    site: Site
+    """Pages that are made together."""
 
 
 def write_pages(
@@ -76,38 +81,46 @@ def write_pages(
             damaged, or the folder cannot be written to.
     """
     recorded = read_history(history) if history else None
-    registries = {name: _registry(study) for name, study in studies.items()}
-    kept = [_read_study(root, studies[name], registries[name]) for name in names]
+    site = Site(pages=names, command=f"{COMMAND} {{}}")
+    kept = [_read_study(root, studies[name], site) for name in names]
     _make_folder(output)
-    pages = {name: output / Path(studies[name].page).name for name in names}
-    others = {
-        name: _other_page(root, name, registry, pages.get(name))
-        for name, registry in registries.items()
-    }
+    pages = {name: output / f"{name}.html" for name in names}
+    for page in pages.values():
+        folder_of_page(page)
     with TemporaryDirectory() as folder:
         shown = [
-            sources.model_copy(update={"others": _other_pages(each, others, registries)})
+            sources.model_copy(update={"related": related_pages(root, each.name, site)})
             for each, sources in zip(kept, _draw_figures(kept, Path(folder)), strict=True)
         ]
         texts = [
-            _page(each, sources, root, pages[each.name], recorded)
-            for each, sources in zip(kept, shown, strict=True)
+            _page(each, sources, root, recorded) for each, sources in zip(kept, shown, strict=True)
         ]
-    for each, text in zip(kept, texts, strict=True):
-        write_text(pages[each.name], text)
+        for each, sources, text in zip(kept, shown, texts, strict=True):
+            tables = {COMPARISONS: comparisons_table(each.reference.verdicts.values())}
+            write_page(pages[each.name], text, sources.files_of_page, tables)
+        write_text(output / INDEX, _index(root, studies, kept, shown, site))
     return {pages[each.name]: sources.missing for each, sources in zip(kept, shown, strict=True)}
 
 
-def _other_pages(
-    kept: StudyReference, others: dict[str, OtherPage], registries: dict[str, Registry]
-) -> list[OtherPage]:
-    """Return the pages of the other studies, as the page of one study shows them."""
-    url = kept.registry.url
-    return [
-        other.model_copy(update={"is_same_paper": bool(url) and url == registries[name].url})
-        for name, other in others.items()
-        if name != kept.name
-    ]
+def _index(
+    root: Path,
+    studies: dict[str, Study],
+    kept: list[StudyReference],
+    shown: list[FigureSources],
+    site: Site,
+) -> str:
+    """Return the index: verdicts are the references', costs those of all studies."""
+    drawn = {each.name: sources for each, sources in zip(kept, shown, strict=True)}
+    jobs = Jobs.of(configure({}, studies), studies)
+    told = index_sources(jobs, site)
+    pictures = {
+        name: figure.picture
+        for name, sources in drawn.items()
+        for figure in sources.figures
+        if figure.name == SCORECARD
+    }
+    verdicts = {each.name: each.reference.verdicts for each in kept}
+    return render_index(root, told.model_copy(update={"pictures": pictures}), verdicts)
 
 
 def _make_folder(folder: Path) -> None:
@@ -120,36 +133,8 @@ def _make_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written to; {remedy}")
 
 
-def _registry(study: Study) -> Registry:
-    return read_registry(study.folder / "registry.yaml")
-
-
-def _other_page(root: Path, name: str, registry: Registry, page: Path | None) -> OtherPage:
-    """Return the page of another study, with its verdicts if a reference tells them."""
-    known = OtherPage(
-        title=registry.title,
-        page=page.name if page else "",
-        command=f"{COMMAND} {name}",
-    )
-    labels = {figure: text.label for figure, text in registry.figures.items()}
-    try:
-        verdicts = read_verdicts(reference_folder(root, name))
-        claims = claim_views(registry, list(verdicts.values()), labels)
-    except InputError:
-        return known
-    titles = [f"{text.label} {text.title}".lower() for text in registry.figures.values()]
-    fields = {
-        "counts": verdict_counts(claims),
-        "contested": contested_claims(claims),
-        "marks": {
-            words: found.mark for words, found in decided_sentences([(registry, verdicts)]).items()
-        },
-        "search": "\n".join([*titles, *(view.search for view in claims)]),
-    }
-    return known.model_copy(update=fields)
-
-
-def _read_study(root: Path, study: Study, registry: Registry) -> StudyReference:
+def _read_study(root: Path, study: Study, site: Site) -> StudyReference:
+    registry = registry_of(study)
     folder = reference_folder(root, study.name)
     reference, changed = read_reference(folder)
     if changed:
@@ -167,7 +152,7 @@ def _read_study(root: Path, study: Study, registry: Registry) -> StudyReference:
     if SCORECARD in jobs.studies[study.name].figures:
         made = table_of_verdicts(registry, reference.verdicts)
         reference.tables[figure_path(SCORECARD)] = made
-    return StudyReference(jobs, study.name, registry, folder, reference)
+    return StudyReference(jobs, study.name, registry, folder, reference, site)
 
 
 def _renewal_command(study: str) -> str:
@@ -175,7 +160,7 @@ def _renewal_command(study: str) -> str:
 
 
 def _page(
-    kept: StudyReference, shown: FigureSources, root: Path, page: Path, history: pd.DataFrame | None
+    kept: StudyReference, shown: FigureSources, root: Path, history: pd.DataFrame | None
 ) -> str:
     study = kept.jobs.studies[kept.name]
     verdicts = {
@@ -189,12 +174,12 @@ def _page(
     }
     machine = kept.reference.depends["machine"]
     verified = reproductions(root, kept.name)
-    return render(study.registry, verdicts, shown, verified, origin, page, machine, root, history)
+    return render(study.registry, verdicts, shown, verified, origin, machine, root, history)
 
 
 def _draw_figures(kept: list[StudyReference], folder: Path) -> list[FigureSources]:
     """Draw the figures of all pages in a folder, from their tables in the references."""
-    planned = [figure_sources(each.jobs, each.name) for each in kept]
+    planned = [figure_sources(each.jobs, each.name, each.site) for each in kept]
     wrong = {
         (each.name, source.name): _text_error(each, source.name)
         for each, sources in zip(kept, planned, strict=True)
@@ -206,11 +191,25 @@ def _draw_figures(kept: list[StudyReference], folder: Path) -> list[FigureSource
         for source in sources.figures
         if not wrong[each.name, source.name]
     }
-    wrong |= dict(zip(drawings, draw_all([*drawings.values()]), strict=True))
+    wrong |= _draw_and_tell(drawings)
     return [
         _figure_sources(each, sources, drawings, wrong)
         for each, sources in zip(kept, planned, strict=True)
     ]
+
+
+def _draw_and_tell(drawings: dict[tuple[str, str], Drawing]) -> dict[tuple[str, str], str]:
+    """Draw figures, and say of each study when its last figure is drawn."""
+    begin, wrong = monotonic(), {}
+    left = Counter(study for study, _ in drawings)
+    for (study, figure), error in zip(drawings, draw_all([*drawings.values()]), strict=True):
+        wrong[study, figure] = error
+        left[study] -= 1
+        if not left[study]:
+            number = sum(name == study for name, _ in drawings)
+            said = f"{study}: {number} figures drawn, after {monotonic() - begin:.0f} s"
+            tqdm.write(said, file=sys.stderr)
+    return wrong
 
 
 def _figure_sources(

@@ -1,7 +1,5 @@
 """Write the page that shows every claim of a paper with its verdict and its evidence."""
 
-import base64
-import hashlib
 from collections import ChainMap, Counter
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
@@ -10,16 +8,13 @@ from typing import Any, TextIO
 
 import click
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from replication.base.errors import InputError
-from replication.base.storage import write_text
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import method_value
-from replication.figures.typeset import number, typeset, typeset_svg
-from replication.judge.abstract import MARKS, sentences_by_version, without_latex
+from replication.judge.abstract import MARKS, sentences_by_version
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
 from replication.plan.cost import HEADER as COST_HEADER
@@ -31,26 +26,38 @@ from replication.report.context import (
     claim_views,
     claims_by_place,
     contested_claims,
+    headline_claims,
+    in_order_of_paper,
     verdict_counts,
 )
 from replication.report.details import compare_with_paper, overlay
 from replication.report.explorer import explorer
+from replication.report.prose import findings
+from replication.report.site import (
+    TEMPLATES,
+    page_environment,
+    policy_hash,
+    related_pages,
+    site_links,
+    write_page,
+)
 from replication.report.sources import (
     FigureSource,
     FigureSources,
-    OtherPage,
+    RelatedPage,
     read_numbers,
     read_picture,
     run_time,
 )
 from replication.report.verifications import verifications
 from replication.study.claims import GROUPS, SHOWN, THEORY
-from replication.study.registry import Registry, read_registry
+from replication.study.registry import SCORECARD, Registry, read_registry
 from replication.study.studies import find_studies
 from replication.verify.machine import machine
 from replication.verify.reproductions import COLUMNS, Reproduction, reproductions
 
-TEMPLATES = Path(__file__).parent / "templates"
+COMPARISONS = "all-comparisons.csv"
+"""Name of the table of all comparisons, which no figure can have."""
 
 
 def render(
@@ -59,7 +66,6 @@ def render(
     shown: FigureSources,
     verified: list[Reproduction],
     origin: dict[str, str],
-    page: Path,
     computed_on: dict[str, str],
     root: Path,
     history: pd.DataFrame | None = None,
@@ -72,7 +78,6 @@ def render(
         shown: the figures.
         verified: receipts of verifications by others.
         origin: `commit`, `configuration` and its `digest`, `command` that rebuilds the page.
-        page: path of the page.
         computed_on: processor, Python and packages by which the results were computed.
         root: the project's folder.
         history: table of verdicts that continuous verification keeps.
@@ -84,26 +89,34 @@ def render(
     registry = registry.with_own(shown.own.claims)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
     records = Records.of(find_studies().values())
-    figures = [
-        _figure(figure, registry, shown, judged, page, root)
+    made = {
+        figure.name: _figure(figure, registry, shown, judged, root)
         | {"seconds": run_time(figure.benchmarks, records)}
         for figure in shown.figures
-    ]
-    labels = {figure["source"].name: figure["text"].label for figure in figures}
+    }
+    scorecard = made.get(SCORECARD)
+    labels = {name: figure["text"].label for name, figure in made.items()}
+    in_order = in_order_of_paper(labels)
     claims = claim_views(registry, list(verdicts.values()), labels)
-    related = [other for other in shown.others if other.is_same_paper]
-    environment = _environment()
+    study = find_studies().get(shown.study)
+    environment = page_environment()
     tables = {figure.name: figure.table for figure in shown.figures}
     added = explorer(shown.study, shown.settings, tables, environment)
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8") + added.style)
     script = Markup((TEMPLATES / "script.js").read_text(encoding="utf-8") + added.script)
     return environment.get_template("page.html").render(
         explorer=added.panel,
+        links=site_links(shown.site),
+        here=shown.site.link(shown.study),
+        study=shown.study,
+        comparisons_link=f"{shown.study}/{COMPARISONS}" if any(map(_is_judged, claims)) else "",
+        scorecard=scorecard,
+        findings=findings(study.folder, {view.claim.id for view in claims}) if study else [],
         registry=registry,
         claims=claims,
         abstracts=sentences_by_version(registry, judged),
         marks=MARKS,
-        marked_elsewhere=dict(ChainMap(*(other.marks for other in related))),
+        marked_elsewhere=dict(ChainMap(*(other.marks for other in shown.related))),
         costs=cost_rows(shown.costs),
         cost_header=COST_HEADER,
         cost_measured=MEASURED,
@@ -111,7 +124,7 @@ def render(
         outcomes=OUTCOMES,
         decisions=DECISIONS,
         group_names=GROUPS,
-        figures=figures,
+        figures=[made[name] for name in in_order if name != SCORECARD],
         groups=claims_by_place(claims),
         columns=COLUMNS,
         reproductions=[item.row for item in verified],
@@ -119,17 +132,17 @@ def render(
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels=labels,
         contested=contested_claims(claims),
-        related=related,
-        **_verdict_numbers(claims, related),
+        headlines=headline_claims(claims),
+        related=shown.related,
+        **_verdict_numbers(claims, shown.related),
         cited=read_citation(registry, root),
-        others=shown.others,
         missing=[(item, registry.figures[item.kind]) for item in shown.missing],
         origin=origin,
         machine=computed_on,
         style=style,
         script=script,
-        style_hash=_csp_hash(style),
-        script_hash=_csp_hash(script),
+        style_hash=policy_hash(style),
+        script_hash=policy_hash(script),
     )
 
 
@@ -138,7 +151,6 @@ def _figure(
     registry: Registry,
     shown: FigureSources,
     verdicts: dict[str, Verdict],
-    page: Path,
     root: Path,
 ) -> dict[str, Any]:
     own = shown.own.texts.get(source.name)
@@ -148,7 +160,7 @@ def _figure(
             f"the registry says nothing of the kind '{source.kind}' of figure"
             f" {source.name}; add it under figures"
         )
-    numbers = read_numbers(source.table, source.checksum, page)
+    numbers = read_numbers(source.table, source.checksum, shown.study)
     texts = CitedFigure(
         shown.study,
         source.name,
@@ -162,7 +174,7 @@ def _figure(
         "source": source,
         "text": texts.cite(text),
         "is_borrowed": own is None and source.name != source.kind,
-        "picture": read_picture(source.picture),
+        "picture": read_picture(source.picture, shown.study),
         "table": numbers,
         "overlay": overlay(shown.study, shown.settings, source.name, source.experiments)
         if source.name in shown.settings["figures"]
@@ -182,7 +194,21 @@ def _module_path(program: str, root: Path) -> str:
     return path.relative_to(top).as_posix() if path.is_relative_to(top) else program
 
 
-def _verdict_numbers(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[str, Any]:
+def _is_judged(view: ClaimView) -> bool:
+    return bool(view.verdict.comparisons)
+
+
+def comparisons_table(verdicts: Iterable[Verdict]) -> str:
+    """Return all comparisons of claims as CSV; empty if there are none."""
+    rows = [
+        {"claim": verdict.claim, **item.model_dump()}
+        for verdict in verdicts
+        for item in verdict.comparisons
+    ]
+    return pd.DataFrame(rows).to_csv(index=False, lineterminator="\n") if rows else ""
+
+
+def _verdict_numbers(claims: Sequence[ClaimView], related: Sequence[RelatedPage]) -> dict[str, Any]:
     """Return the numbers of verdicts, of this page and the paper's others, by name in the page."""
     own_counts = verdict_counts(claims)
     totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
@@ -199,23 +225,6 @@ def _verdict_numbers(claims: Sequence[ClaimView], related: Sequence[OtherPage]) 
     }
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": number,
-        "plain": without_latex,
-        "typeset": typeset,
-        "typeset_svg": typeset_svg,
-    }
-    return environment
-
-
 def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
     """Return how many of the paper's claims hold, and how many there are, by place in `GROUPS`."""
     found = [(about, row) for each in counted for about, row in each.items()]
@@ -227,11 +236,6 @@ def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int
         for about in (GROUPS.index(SHOWN), GROUPS.index(THEORY))
         if any(each == about for each, _ in found)
     }
-
-
-def _csp_hash(text: Markup) -> str:
-    """Return the hash by which the page's security policy knows its own style or script."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 @click.command(help=__doc__)
@@ -253,14 +257,15 @@ def main(
     verdicts: tuple[Path, ...],
     **origin: str,
 ) -> None:
-    """Write the page, after everything was read."""
+    """Write the page and the folder of its figures, after everything was read."""
     registry = read_registry(registry_path)
     shown = FigureSources.parse_json(figures.read(), figures.name)
     read = {path: read_verdict(path) for path in verdicts}
     verified = reproductions(root, study)
     origin["configuration"] = "results/config.yaml"
-    html = render(registry, read, shown, verified, origin, output, machine(), root)
-    write_text(output, html)
+    shown = shown.model_copy(update={"related": related_pages(root, study, shown.site)})
+    html = render(registry, read, shown, verified, origin, machine(), root)
+    write_page(output, html, shown.files_of_page, {COMPARISONS: comparisons_table(read.values())})
 
 
 if __name__ == "__main__":

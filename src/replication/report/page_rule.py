@@ -1,10 +1,10 @@
-"""Inputs and parameters of the page's rule, from the table of jobs.
+"""Inputs and parameters of the rules of the site, from the table of jobs.
 
 Modules that load pandas are imported inside functions: a run that makes no page need not wait.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,16 @@ from replication.plan.recorded_times import Records
 from replication.plan.rule_inputs import file_digests
 from replication.plan.stale_files import checksum_file
 from replication.plan.study_jobs import StudyJobs
+from replication.report.prose import FINDINGS
+from replication.study.registry import SCORECARD
 
 if TYPE_CHECKING:
-    from replication.report.sources import FigureSource, FigureSources, OtherPage
+    from replication.report.sources import FigureSource, FigureSources, IndexSources, Site
 
 PROGRAM = "replication.report.page"
+INDEX_PROGRAM = "replication.report.index"
+COMMAND = "snakemake results/report/{}.html"
+"""Command that makes the page of a study."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,9 @@ class Page:
     """The project's folder."""
     own_file: Callable[[str], Any]
     """Function that marks an input that the workflow does not make."""
+    pages: list[str]
+    """Names of the studies whose pages link to one another. The files that are there must not
+    change them, or a page would be made again when nothing has changed."""
 
     def verdicts(self, wildcards: Any) -> list[str]:
         """Return the paths of all verdicts of the study."""
@@ -54,16 +62,16 @@ class Page:
         return [self.own_file(path) for path in self._templates(wildcards)]
 
     def reproductions(self, wildcards: Any) -> list[Any]:
-        """Return the paths of others' receipts, and of the files that they are checked against."""
-        return [self.own_file(path) for path in self._reproductions(wildcards)]
+        """Return the paths of others' receipts, and of the references that the page is shown with.
 
-    def study(self, wildcards: Any) -> str:
-        """Return the name of the study."""
-        return self._study(wildcards).study.name
+        These are the reference that receipts are checked against, and those of the paper's other
+        studies, with their registries.
+        """
+        return [self.own_file(path) for path in self._reproductions(wildcards)]
 
     def code(self, wildcards: Any) -> list[str]:
         """Return all code and packages that the page, and everything that it shows, depends on."""
-        shown = self.jobs.figure_paths(self.study(wildcards))
+        shown = self.jobs.figure_paths(wildcards.study)
         paths = [*self.verdicts(wildcards), *(f"figures/{figure}" for figure in shown)]
         packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
         return [
@@ -85,7 +93,7 @@ class Page:
         return DocumentFile(self._sources(wildcards).with_paths(input.figures).model_dump_json())
 
     def _study(self, wildcards: Any) -> StudyJobs:
-        return self.jobs.studies[self.jobs.pages[wildcards.page]]
+        return self.jobs.studies[wildcards.study]
 
     def _registry(self, wildcards: Any) -> str:
         return os.path.relpath(self._study(wildcards).study.folder / "registry.yaml")
@@ -93,21 +101,116 @@ class Page:
     def _templates(self, wildcards: Any) -> list[str]:
         from replication.report.explorer import explorer_files
 
-        own = map(os.path.relpath, explorer_files(self.study(wildcards)))
-        return [*template_files(), *own]
+        own = map(os.path.relpath, explorer_files(wildcards.study))
+        return [*template_files(), *own, *self._findings(wildcards)]
+
+    def _findings(self, wildcards: Any) -> list[str]:
+        path = self._study(wildcards).study.folder / FINDINGS
+        return [os.path.relpath(path)] if path.is_file() else []
+
+    def _references(self, wildcards: Any) -> list[str]:
+        from replication.report.site import studies_of_paper
+
+        names = [study.name for study in studies_of_paper(wildcards.study)]
+        return reference_files(self.root, names)
 
     def _programs(self, wildcards: Any) -> list[str]:
         from replication.report.explorer import explorer_programs
 
-        return explorer_programs(self.study(wildcards))
+        return explorer_programs(wildcards.study)
 
     def _reproductions(self, wildcards: Any) -> list[str]:
         from replication.verify.reproductions import compared_files
 
-        return list(map(str, compared_files(self.root, self.study(wildcards))))
+        receipts = map(str, compared_files(self.root, wildcards.study))
+        return [*dict.fromkeys([*receipts, *self._references(wildcards)])]
 
     def _sources(self, wildcards: Any) -> "FigureSources":
-        return figure_sources(self.jobs, self.study(wildcards))
+        return figure_sources(self.jobs, wildcards.study, self._site())
+
+    def _site(self) -> "Site":
+        from replication.report.sources import Site
+
+        return Site(pages=self.pages, command=COMMAND)
+
+
+@dataclass(frozen=True)
+class Index:
+    """The functions of the index's rule."""
+
+    jobs: Jobs
+    """Table of jobs."""
+    lock: Path
+    """File of the pinned packages."""
+    root: Path
+    """The project's folder."""
+    own_file: Callable[[str], Any]
+    """Function that marks an input that the workflow does not make."""
+    pages: list[str]
+    """Names of the studies whose pages the index links to."""
+
+    def verdicts(self, _: Any) -> list[str]:
+        """Return the paths of all verdicts of these studies."""
+        return [path for name in self.pages for path in self._verdicts(name)]
+
+    def pictures(self, _: Any) -> list[str]:
+        """Return the paths of the pictures of scorecards."""
+        return list(self._pictures().values())
+
+    def others(self, _: Any) -> list[Any]:
+        """Return the paths of templates, registries, and verdicts of the other studies."""
+        return [self.own_file(path) for path in self._read()]
+
+    def code(self, wildcards: Any) -> list[str]:
+        """Return all code and packages that the index, and everything in it, depends on."""
+        paths = [*self.verdicts(wildcards), *map(_without_ending, self.pictures(wildcards))]
+        packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
+        return [
+            *self.jobs.code(self.lock, paths, INDEX_PROGRAM, DRAWING),
+            *(f"{name}=={version}" for name, version in packages.items()),
+        ]
+
+    def contents(self, _: Any) -> list[str]:
+        """Return digests of the files that a person edits."""
+        return file_digests(self._read())
+
+    def as_json(self, _: Any) -> str:
+        """Return the studies as JSON, for the records."""
+        return self._sources().model_dump_json()
+
+    def document(self, _: Any, input: Any) -> DocumentFile:
+        """Return the document with the studies, where a storage provider has put their files."""
+        verdicts, pictures = iter(input.verdicts), iter(input.pictures)
+        moved = {
+            "verdicts": {
+                name: [Path(next(verdicts)) for _ in self._verdicts(name)] for name in self.pages
+            },
+            "pictures": {name: Path(next(pictures)) for name in self._pictures()},
+        }
+        return DocumentFile(self._sources().model_copy(update=moved).model_dump_json())
+
+    def _sources(self) -> "IndexSources":
+        from replication.report.sources import Site
+
+        return index_sources(self.jobs, Site(pages=self.pages, command=COMMAND))
+
+    def _verdicts(self, study: str) -> list[str]:
+        return list(self.jobs.studies[study].files.verdicts.values())
+
+    def _pictures(self) -> dict[str, str]:
+        studies = {name: self.jobs.studies[name] for name in self.pages}
+        return {
+            name: f"{_without_ending(study.table(SCORECARD))}.{study.figures[SCORECARD].picture}"
+            for name, study in studies.items()
+            if SCORECARD in study.figures
+        }
+
+    def _read(self) -> list[str]:
+        return [*template_files(), *reference_files(self.root, self.jobs.studies)]
+
+
+def _without_ending(path: str) -> str:
+    return path.rpartition(".")[0]
 
 
 def template_files() -> list[str]:
@@ -116,14 +219,29 @@ def template_files() -> list[str]:
     return sorted(map(str, folder.glob("*.*")))
 
 
-def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
+def reference_files(root: Path, studies: Iterable[str]) -> list[str]:
+    """Return the paths of the registries of studies, and of the verdicts in their references."""
+    from replication.study.studies import find_studies
+    from replication.verify.reference import VERDICTS, reference_folder
+
+    found = find_studies()
+    paths = [
+        path
+        for name in studies
+        for path in (found[name].folder / "registry.yaml", reference_folder(root, name) / VERDICTS)
+    ]
+    return [os.path.relpath(path) for path in paths if path.is_file()]
+
+
+def figure_sources(jobs: Jobs, study: str, site: "Site | None" = None) -> "FigureSources":
     """Return all figures of a study, from the table of jobs.
 
     Args:
         jobs: the table.
         study: name of the study.
+        site: pages that are made together.
     """
-    from replication.report.sources import FigureSources
+    from replication.report.sources import FigureSources, Site
 
     records = Records.of(each.study for each in jobs.studies.values())
     return FigureSources(
@@ -131,17 +249,24 @@ def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
         names=jobs.studies[study].study.names,
-        others=[_other_page(other) for name, other in jobs.studies.items() if name != study],
+        site=site or Site(),
         costs=costs(jobs.studies[study], records),
         own=jobs.studies[study].own,
     )
 
 
-def _other_page(study: StudyJobs) -> "OtherPage":
-    """Return another study; whether its page is there depends on the targets of a run."""
-    from replication.report.sources import OtherPage
+def index_sources(jobs: Jobs, site: "Site") -> "IndexSources":
+    """Return all studies with their costs, from the table of jobs.
 
-    return OtherPage(title=study.registry.title, command=f"snakemake {study.study.page}")
+    Args:
+        jobs: the table.
+        site: pages that are made together.
+    """
+    from replication.report.sources import IndexSources
+
+    records = Records.of(each.study for each in jobs.studies.values())
+    everything = {name: costs(study, records)[-1] for name, study in jobs.studies.items()}
+    return IndexSources(site=site, costs=everything)
 
 
 def _figure_source(jobs: Jobs, below: str) -> "FigureSource":

@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -35,8 +35,8 @@ class Drawing(NamedTuple):
     """Path of the picture."""
 
 
-def draw_all(drawings: Sequence[Drawing], cores: int | None = None) -> list[str]:
-    """Draw figures, and return for each the error of an input; empty if the figure is drawn.
+def draw_all(drawings: Sequence[Drawing], cores: int | None = None) -> Iterator[str]:
+    """Draw figures, and yield for each the error of an input; empty if the figure is drawn.
 
     Args:
         drawings: the figures.
@@ -45,11 +45,12 @@ def draw_all(drawings: Sequence[Drawing], cores: int | None = None) -> list[str]
     processes = min(cores or _count_cores(), len(drawings) // FIGURES_PER_PROCESS)
     shown = partial(tqdm, total=len(drawings), unit="figure", file=sys.stderr, disable=None)
     if processes < 2:
-        return list(shown(map(_draw, drawings)))
+        yield from shown(map(_draw, drawings))
+        return
     # Processes are started anew: one with threads, as NumPy has, cannot be forked safely. They end
     # soon, and need not collect the objects that drawing leaves behind.
     with ProcessPoolExecutor(processes, get_context("spawn"), gc.disable) as pool:
-        return list(shown(pool.map(_draw, drawings)))
+        yield from shown(pool.map(_draw, drawings))
 
 
 def _count_cores() -> int:

@@ -1,12 +1,9 @@
 """Pictures, tables and run times of the page, read and checked."""
 
 import io
-import os
-from base64 import b64encode
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 from xml.etree import ElementTree as Xml
 
 from PIL import Image
@@ -21,10 +18,8 @@ from replication.run.work import refuse_changed_table
 from replication.study.contract import StudySettings
 from replication.study.registry import Mark
 
-LARGEST_EMBEDDED = 256 * 1024
-"""Largest size in bytes of a table within the page; a larger one is linked."""
-UNQUOTED = " ()/:;,=@!$*+?[]{}|^`"
-"""Characters that stay unquoted in a table's data URI, which is a fifth shorter than base64."""
+INDEX = "index.html"
+"""Name of the page that lists all papers."""
 SCREEN, PRINT = 96, 72
 """Pixels of CSS, and points of an SVG, in an inch."""
 
@@ -70,15 +65,17 @@ class MissingFigure(Strict):
     """The error, and the remedy."""
 
 
-class ContestedClaim(Strict):
-    """A claim of a paper that holds in part, does not hold, or is open."""
+class ClaimInShort(Strict):
+    """A claim and its verdict in a line."""
 
     id: str
     """Number of the claim."""
     verdict: Outcome
     """Verdict on the claim."""
-    statement: str
-    """Statement of the claim."""
+    words: str
+    """Headline of the claim, or else its statement."""
+    quantity: str
+    """Measured quantity, with its unit."""
     how_much: str
     """Number of the comparisons that hold, and the decisions of the others, in words."""
     found: str
@@ -87,30 +84,36 @@ class ContestedClaim(Strict):
     """Range in which that estimate has to lie."""
 
 
-class OtherPage(Strict):
-    """The page of another study."""
+class Site(Strict):
+    """The pages that are made together."""
+
+    pages: list[str] = []
+    """Names of the studies whose pages are made."""
+    command: str = ""
+    """Command that makes the page of a study; `{}` stands for its name."""
+
+    def link(self, study: str) -> str:
+        """Return the link to a study: to its page, or else to its place in the index."""
+        return f"{study}.html" if study in self.pages else f"{INDEX}#{study}"
+
+
+class RelatedPage(Strict):
+    """The page of another study of the same paper."""
 
     title: str
-    """Title of the study's paper."""
-    page: str = ""
-    """Name of the page's file, if it stands beside this page."""
-    command: str
-    """Command that makes the page, which may be missing."""
-    is_same_paper: bool = False
-    """True if both studies are on one paper."""
+    """Title of the study."""
+    link: str
+    """Link to the page, or to the study's place in the index."""
+    has_page: bool
+    """True if the link leads to the page."""
     counts: dict[int, dict[Outcome, int]] = {}
     """Number of the study's claims by place in `GROUPS` and verdict, as far as they are known."""
-    contested: list[ContestedClaim] = []
+    contested: list[ClaimInShort] = []
     """The paper's claims that hold in part, do not hold, or are open."""
     marks: dict[str, Mark] = {}
     """Marks of the sentences of the paper's abstract that the study decides, by their words."""
     search: str = ""
     """Text that a search looks through."""
-
-    @property
-    def n_claims(self) -> int:
-        """Number of the study's claims, as far as they are known."""
-        return sum(sum(row.values()) for row in self.counts.values())
 
 
 class FigureSources(Strict):
@@ -124,8 +127,10 @@ class FigureSources(Strict):
     """The study's section of the configuration."""
     names: dict[str, str] = {}
     """Names of values in the study's texts."""
-    others: list[OtherPage] = []
-    """Pages of the project's other studies."""
+    site: Site = Site()
+    """Pages beside this one."""
+    related: list[RelatedPage] = []
+    """Pages of the other studies of the same paper."""
     missing: list[MissingFigure] = []
     """Figures that cannot be drawn."""
     costs: list[Cost] = []
@@ -138,6 +143,12 @@ class FigureSources(Strict):
         """Paths of pictures, tables and checksums."""
         paths = ((item.picture, item.table, item.checksum) for item in self.figures)
         return [str(path) for three in paths for path in three]
+
+    @property
+    def files_of_page(self) -> dict[str, Path]:
+        """Paths of the pictures and tables that stand in the folder of the page, by their names."""
+        both = ((item.picture, item.table) for item in self.figures)
+        return {path.name: path for two in both for path in two}
 
     def with_paths(self, files: Iterable[str]) -> "FigureSources":
         """Return the same figures, with the paths where a storage provider has put their files.
@@ -153,11 +164,24 @@ class FigureSources(Strict):
         return self.model_copy(update={"figures": figures})
 
 
-class Picture(NamedTuple):
-    """A picture within the page."""
+class IndexSources(Strict):
+    """All studies of the project, as the index shows them."""
 
-    uri: str
-    """Data URI of the picture."""
+    site: Site
+    """Pages that the index links to."""
+    costs: dict[str, Cost]
+    """Time and memory of all jobs of a study, by its name."""
+    verdicts: dict[str, list[Path]] = {}
+    """Paths of the verdicts of the studies whose pages are made; of others the references tell."""
+    pictures: dict[str, Path] = {}
+    """Paths of the pictures of scorecards, which stand in the folders of the pages."""
+
+
+class Picture(NamedTuple):
+    """A picture beside the page."""
+
+    link: str
+    """Path of the picture from the page."""
     width: int
     """Width in pixels of CSS."""
     height: int
@@ -165,55 +189,50 @@ class Picture(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table within the page or beside it."""
+    """A table beside the page."""
 
     name: str
     """Name of its file."""
     link: str
-    """Data URI of the table, or its path from the page."""
-    embedded: bool
-    """True if the table is within the page."""
+    """Path of the table from the page."""
     rows: int
     """Number of rows."""
     columns: list[str]
     """Names of its columns."""
 
 
-def read_picture(path: Path) -> Picture:
-    """Read a whole SVG or PNG that was drawn here.
+def read_picture(path: Path, folder: str) -> Picture:
+    """Read the size of a whole SVG or PNG that was drawn here.
+
+    Args:
+        path: path of the picture.
+        folder: name of the folder beside the page that the picture stands in.
 
     Raises:
         InputError: if the file is missing, damaged or neither of the two.
     """
     try:
         content = path.read_bytes()
-        if path.suffix == ".png":
-            return Picture(_data_uri("image/png", content), *_png_size(content))
-        return Picture(_data_uri("image/svg+xml", content), *_svg_size(content))
+        size = _png_size(content) if path.suffix == ".png" else _svg_size(content)
+        return Picture(f"{folder}/{path.name}", *size)
     except (OSError, ValueError, SyntaxError, KeyError) as error:
         raise unreadable_error(path, error) from error
 
 
-def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
-    """Read the numbers of a figure, to be embedded or linked.
+def read_numbers(path: Path, checksum: Path, folder: str) -> Table:
+    """Read the numbers of a figure, to be linked.
 
     Args:
         path: path of the table.
         checksum: path of the digest of the table's content.
-        page: path of the page, from which a large table is linked.
+        folder: name of the folder beside the page that the table stands in.
 
     Raises:
         InputError: if the table is missing, empty, or changed.
     """
     table = read_csv(path, ())
     refuse_changed_table(path, checksum)
-    embedded = path.stat().st_size <= LARGEST_EMBEDDED
-    link = (
-        f"data:text/csv;charset=utf-8,{quote(path.read_bytes(), safe=UNQUOTED)}"
-        if embedded
-        else Path(os.path.relpath(path, page.parent)).as_posix()
-    )
-    return Table(path.name, link, embedded, len(table), list(map(str, table)))
+    return Table(path.name, f"{folder}/{path.name}", len(table), list(map(str, table)))
 
 
 def run_time(benchmarks: dict[str, list[str]], records: Records) -> float | None:
@@ -230,10 +249,6 @@ def run_time(benchmarks: dict[str, list[str]], records: Records) -> float | None
     ]
     known = [each for each in seconds if each is not None]
     return sum(known) if known and len(known) == len(seconds) else None
-
-
-def _data_uri(kind: str, content: bytes) -> str:
-    return f"data:{kind};base64,{b64encode(content).decode()}"
 
 
 def _png_size(content: bytes) -> tuple[int, int]:

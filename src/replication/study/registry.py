@@ -190,6 +190,8 @@ class Registry(Strict):
     """Comparisons over seeds that do not count for verdicts."""
     cells: Text | None = None
     """Explanation of the names of comparisons, for readers of a verdict."""
+    synonyms: list[Annotated[list[Text], Field(min_length=2)]] = []
+    """Words that a search takes for one another, such as calibration and ECE."""
     compared_as_counts: list[str] = []
     """Figures and claims whose numbers jump as counts do; on another processor, the comparison
     with the reference allows larger differences for these."""

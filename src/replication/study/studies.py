@@ -87,8 +87,7 @@ class Study:
     @property
     def page(self) -> str:
         """Return the path of the study's page."""
-        name = "index" if self.is_home and self.is_default else self.name
-        return f"results/report/{name}.html"
+        return f"results/report/{self.name}.html"
 
     @property
     def scorecard(self) -> str:

@@ -5,13 +5,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import JOBS, PAGE, Template, counted
 from report_folder import CLAIMS, Folder
 
 from replication.base.commit import commit_name
 from replication.judge.verdicts import OUTCOMES
-from replication.report import sources
+from replication.report.context import in_order_of_paper
 from replication.report.page_rule import figure_sources
+from replication.report.prose import findings
 from replication.report.sources import FigureSources
 from replication.run.work import checksum
 
@@ -20,6 +22,9 @@ from replication.run.work import checksum
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return Folder(tmp_path)
+
+
+FILES = ("all-comparisons.csv", "fig1.csv", "fig1.svg", "fig6.csv", "fig6.png")
 
 
 # What stands in the page
@@ -32,15 +37,20 @@ def test_same_bytes_twice(folder):
     assert str(folder.path) not in first.replace(str(folder.path / "verdicts"), "")
 
 
-def test_nothing_is_fetched_and_only_its_own_script_runs(folder):
+def test_only_files_beside_it_are_fetched_and_only_its_own_script_runs(folder):
     html = folder.html()
     links = re.findall(r'\s(?:src|href)="([^"]*)"', html)
-    assert {re.match(r"data:|#", link) is not None for link in links} == {True}
+    assert {re.match(r"data:,$|#|paper[./]|index.html", link) is not None for link in links} == {
+        True
+    }
+    files = {link for link in links if link.startswith("paper/")}
+    made = {f"paper/{path.name}" for path in folder.page.with_suffix("").iterdir()}
+    assert files == made == {f"paper/{name}" for name in FILES}
     assert "@import" not in html
     assert "url(" not in html
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
     assert "unsafe" not in policy
-    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
+    assert policy.startswith("default-src 'none'; img-src 'self' data:; style-src 'sha256-")
     assert not re.search(r"\sstyle=|\son\w+=", re.sub("&lt;.*?&gt;", "", html))
 
 
@@ -83,27 +93,71 @@ def test_texts_of_figures_cite_their_own_tables(folder):
 
 def test_a_study_of_the_same_paper_counts_beside_it(folder):
     failed = {
-        "id": "X9", "verdict": "does not hold", "statement": "It snaps.",
-        "how_much": "0 of 1 holds", "found": "0.7",
-        "needed": "0",
+        "id": "X9", "verdict": "does not hold", "words": "It snaps.", "quantity": "Change in nats",
+        "how_much": "0 of 1 holds", "found": "0.7", "needed": "0",
     }  # fmt: skip
-    folder.others = [
-        {"title": "On text", "command": "python it", "is_same_paper": same, "contested": [failed],
+    folder.related = [
+        {"title": "On text", "link": "text.html", "has_page": True, "contested": [failed],
          "counts": {"1": {**dict.fromkeys(OUTCOMES, 0), "does not hold": 2}}, "search": "figure 7"}
-        for same in (True, False)
     ]  # fmt: skip
     html = folder.html()
     assert "<b>1 of 3</b> of the paper&#39;s theory." in html
     assert html.count('<span class="elsewhere">+ 2</span>') == 1
-    assert "+ is on the page of On text (<code>python it</code>)." in html
-    assert html.count("X9</span>") == 3
-    assert "2 claims, 1 of the paper's hold in part, do not hold, or are open" in html
-    assert html.count('class="pointer none" data-search="figure 7"') == 2
+    assert '+ is on the page of <a href="text.html">On text</a>' in html
+    assert html.count('<a href="text.html#claim-X9">X9</a>') == 1
+    assert "Found 0.7, needed 0: Change in nats." in html
+    assert html.count('class="pointer none" data-search="figure 7"') == 1
 
 
-def test_large_table_is_linked(folder, monkeypatch):
-    monkeypatch.setattr(sources, "LARGEST_EMBEDDED", 10)
-    assert '<a href="../../fig6.csv">fig6.csv</a>,\n2 rows' in folder.html()
+def test_a_claim_is_told_in_the_same_words_everywhere(folder):
+    path = folder.path / "registry.yaml"
+    registry = yaml.safe_load(path.read_text())
+    (told,) = (each for each in registry["claims"] if each["id"] == "T2b")
+    told |= {"headline": "In short", "statement": "At length"}
+    path.write_text(yaml.safe_dump(registry))
+    html = folder.html()
+    assert html.count("In short") == 3
+    assert html.count("At length") == 1
+    assert "needed at least \u22121.1 and at most \u22120.9: entropy in nats." in html
+
+
+def test_a_search_knows_words_that_mean_the_same(folder):
+    path = folder.path / "registry.yaml"
+    path.write_text(path.read_text() + "synonyms: [[entropy, sparsity], [T9, nothing else]]\n")
+    html = folder.html()
+    assert html.count("entropy sparsity") == len([name for name, test, *_ in CLAIMS if test])
+    assert "nothing else" not in html
+
+
+def test_figures_stand_in_the_order_of_the_paper():
+    labels = ["Votes", "Figure S.2", "Table 1", "Figure 10", "Figure 2b", "Tables 2 and 9",
+              "Table S.3", "Figure 2a", "Bounds", "Figure S.1"]  # fmt: skip
+    found = in_order_of_paper({label: label for label in labels})
+    assert found == ["Figure 2a", "Figure 2b", "Figure 10", "Table 1", "Tables 2 and 9",
+                     "Figure S.1", "Figure S.2", "Table S.3", "Votes", "Bounds"]  # fmt: skip
+
+
+def test_findings_are_shown_if_a_study_tells_them(tmp_path):
+    assert findings(tmp_path, set()) == []
+    (tmp_path / "findings.md").write_text(
+        "# Findings\n\nOf eta_Y, **all** of [it](docs/claims.md#T1) *holds*\nhere.\n\n"
+        "<!-- hidden -->\n[Web](https://a.org/b) [file](../x.md) <script>[bad](javascript:x)\n"
+    )
+    assert findings(tmp_path, {"T1"}) == [
+        'Of η<sub>Y</sub>, <strong>all</strong> of <a href="#claim-T1">it</a> <em>holds</em> here.',
+        '<a href="https://a.org/b" rel="noreferrer">Web</a> file &lt;script&gt;bad',
+    ]
+
+
+def test_nothing_stale_stays_in_the_folder_of_a_page_and_nothing_else_is_removed(folder):
+    folder.html()
+    beside = folder.page.with_suffix("")
+    (beside / "fig7.svg").touch()
+    folder.html()
+    assert sorted(path.name for path in beside.iterdir()) == sorted(FILES)
+    (beside / "notes.txt").touch()
+    assert "notes.txt: is no file of a page, and" in folder.build().output
+    assert (beside / "notes.txt").exists()
 
 
 def test_cost_is_told_if_every_job_was_measured(folder):
@@ -177,7 +231,7 @@ def test_what_cannot_be_shown_is_named(folder, change, message):
     assert message in result.output
     assert "Traceback" not in result.output
     assert folder.page.read_text() == before
-    assert list(folder.page.parent.iterdir()) == [folder.page]
+    assert sorted(folder.page.parent.iterdir()) == [folder.page.with_suffix(""), folder.page]
 
 
 # In the workflow

@@ -1,4 +1,4 @@
-"""Pages from references: nothing is computed, and nothing but the page is written."""
+"""The site from references: nothing is computed, and nothing but the site is written."""
 
 import hashlib
 import json
@@ -11,21 +11,28 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from conftest import JOBS, ROOT
+from markupsafe import escape
+from report_folder import SVG
 
 from replication.base.errors import InputError
+from replication.judge.abstract import count_marks, decided_sentences
 from replication.report import from_reference as reference
 from replication.report.citing import read_citation
 from replication.report.command import main
 from replication.report.details import compare_with_paper, overlay
 from replication.report.pictures import FIGURES_PER_PROCESS, Drawing, draw_all
+from replication.report.site import registry_of, related_pages
+from replication.report.sources import Site
 from replication.run.work import checksum
 from replication.study.claims import GROUPS
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
 from replication.verify.history import VERDICT_COLUMNS
-from replication.verify.reference import read_verdicts, reference_folder
+from replication.verify.reference import find_references, read_verdicts, reference_folder
 
 STUDY = "example"
+LARGEST = 2_000_000
+"""Bytes of a page, without its pictures."""
 
 
 def build(root, *arguments):
@@ -46,12 +53,17 @@ def test_a_page_needs_nothing_but_the_reference(project):
     result = build(project, STUDY)
     assert result.exit_code == 0, result.output
     page = project / "pages/example.html"
-    assert sorted(project.rglob("*")) == sorted([*before, page.parent, page])
+    beside = [page.with_suffix("") / f"{name}.{kind}"
+              for name in ("scorecard", "fig1", "fig2") for kind in ("csv", "svg")]  # fmt: skip
+    beside.append(page.with_suffix("") / "all-comparisons.csv")
+    made = [page.parent, page.parent / "index.html", page, page.with_suffix(""), *beside]
+    assert sorted(project.rglob("*")) == sorted([*before, *made])
+    assert "example: 3 figures drawn, after " in result.stderr
     html = page.read_text()
     verdicts = json.loads((reference_folder(project, STUDY) / "verdicts.json").read_text())
     for verdict in verdicts["verdicts"]:
         assert re.search(rf'id="claim-{verdict["claim"]}"[^>]*"{verdict["verdict"]}"', html)
-    assert html.count('src="data:image/svg+xml;base64,') == 3
+    assert html.count('src="example/') == 3
     assert "python -m replication report --reference example" in html
     assert build(project, STUDY).exit_code == 0
     assert page.read_text() == html
@@ -72,41 +84,111 @@ def test_a_figure_without_a_fitting_table_is_named_in_its_place(project):
     place = html[html.index('id="figure-fig2"') :]
     assert "This figure could not be drawn.</b>" in place
     assert reason in place
-    assert html.count('src="data:image/svg+xml;base64,') == 2
+    assert html.count('src="example/') == 2
 
 
-def test_a_page_tells_of_the_verdicts_on_other_pages(project):
-    """Of the same paper beside its own, and of all others in a list; a search finds them."""
-    for name in ("scan_and_snap", "scan_and_snap_text"):
-        shutil.copytree(reference_folder(ROOT, name), reference_folder(project, name))
-    studies = find_studies()
-    registries = {name: reference._registry(study) for name, study in studies.items()}
-    found = {
-        name: reference._other_page(
-            project, name, told, Path(f"{name}.html") if name == STUDY else None
-        )
-        for name, told in registries.items()
-    }
-    text = found["scan_and_snap_text"]
-    assert text.command == "python -m replication report --reference scan_and_snap_text"
-    verdicts = read_verdicts(reference_folder(project, "scan_and_snap"))
-    assert found["scan_and_snap"].n_claims >= len(verdicts)
+@pytest.fixture
+def nothing_is_drawn(monkeypatch):
+    """Pictures without content, at once."""
+
+    def draw(drawings, cores=None):
+        for each in drawings:
+            picture = ROOT / "docs/gallery/fig6.png"
+            content = picture.read_bytes() if each.picture.suffix == ".png" else SVG.encode()
+            each.picture.parent.mkdir(exist_ok=True)
+            each.picture.write_bytes(content)
+            yield ""
+
+    monkeypatch.setattr(reference, "draw_all", draw)
+
+
+@pytest.fixture
+def site(tmp_path, nothing_is_drawn):
+    """The pages of all references."""
+    names = find_references(ROOT)
+    told = ["--reference", "--root", str(ROOT), "--output", str(tmp_path), *names]
+    made = CliRunner().invoke(main, told)
+    assert made.exit_code == 0, made.output
+    return tmp_path
+
+
+def test_no_link_of_the_site_is_dead_and_no_page_is_large(site):
+    pages = {path.name: path.read_text() for path in site.glob("*.html")}
+    assert {*pages} == {"index.html", *(f"{name}.html" for name in find_references(ROOT))}
+    places = {name: {*re.findall(r'\sid="([^"]+)"', html)} for name, html in pages.items()}
+    headers = set()
+    for name, html in pages.items():
+        assert len(html.encode()) < LARGEST
+        header = html[html.index('<header class="site">') : html.index("</header>")]
+        headers.add(header.replace(' aria-current="page"', ""))
+        for link in re.findall(r'\s(?:src|href)="(?!https?:|data:)([^"]*)"', html):
+            file, _, place = link.partition("#")
+            assert (site / (file or name)).is_file(), f"{name}: {link}"
+            assert not place or place in places[file or name], f"{name}: {link}"
+        for file in set(pages) - {name}:
+            assert f'href="{file}"' in header
+    assert len(headers) == 1
+
+
+def test_the_index_counts_the_marks_of_every_paper(site):
+    html = (site / "index.html").read_text()
+    registries = {name: registry_of(study) for name, study in find_studies().items()}
+    verdicts = {name: read_verdicts(reference_folder(ROOT, name)) for name in find_references(ROOT)}
+    elsewhere = decided_sentences((registries[name], verdicts[name]) for name in verdicts)
+    for name, registry in registries.items():
+        if not registry.abstracts:
+            assert f'<a href="{name}.html">' in html
+            continue
+        section = re.search(rf'<section class="paper" id="{name}".*?</section>', html, re.DOTALL)[0]
+        assert str(escape(registry.title)) in section
+        assert f'src="{name}/scorecard.svg"' in section
+        found = [
+            (int(number), mark)
+            for number, mark in re.findall(r'tallied">(\d+) .*?</span> ([\w ]+)</span>', section)
+        ]
+        assert found == [
+            (number, mark)
+            for counts in count_marks(registry, verdicts[name], elsewhere).values()
+            for mark, number in counts.items()
+            if number and mark != "no empirical statement"
+        ]
+
+
+def test_the_index_of_one_page_tells_the_commands_of_the_others(project, nothing_is_drawn):
+    assert build(project, STUDY).exit_code == 0
+    html = (project / "pages/index.html").read_text()
+    assert '<a href="example.html">Claims, figures and evidence</a>' in html
+    assert "<code>python -m replication report --reference lp_ft</code>" in html
+    assert 'href="lp_ft.html"' not in html
+    assert 'href="index.html#lp_ft"' in (project / "pages/example.html").read_text()
+
+
+def test_a_page_tells_of_the_verdicts_on_the_papers_other_pages():
+    site = Site(pages=["scan_and_snap"])
+    (text,) = related_pages(ROOT, "scan_and_snap", site)
+    assert (text.link, text.has_page) == ("index.html#scan_and_snap_text", False)
+    verdicts = read_verdicts(reference_folder(ROOT, "scan_and_snap_text"))
+    registry = read_registry(find_studies()["scan_and_snap_text"].folder / "registry.yaml")
     assert [(item.id, item.verdict) for item in text.contested] == [
         (claim.id, verdict.verdict)
-        for claim in read_registry(studies["scan_and_snap_text"].folder / "registry.yaml").claims
+        for claim in registry.claims
         if claim.group in GROUPS[:2]
-        and (
-            verdict := read_verdicts(reference_folder(project, "scan_and_snap_text")).get(claim.id)
-        )
+        and (verdict := verdicts.get(claim.id))
         and verdict.verdict in {"in part", "does not hold", "open"}
     ]
     assert "figure 7 " in text.search
-    assert found["lp_ft"].counts == {}
-    assert found[STUDY].page == "example.html"
-    assert build(project, STUDY).exit_code == 0
-    html = (project / "pages/example.html").read_text()
-    assert all(f"> {item.id}<" in html or f"{item.id}</span>" in html for item in text.contested)
-    assert "Something like that is on the page of" in html
+    assert related_pages(ROOT, STUDY, site) == []
+
+
+def test_a_folder_that_has_other_files_is_not_replaced(project, monkeypatch):
+    monkeypatch.setattr(reference, "draw_all", refuse_to_draw)
+    notes = project / "pages/example/notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.touch()
+    result = build(project, STUDY)
+    assert result.exit_code == 1
+    assert "notes.txt: is no file of a page, and" in result.output
+    assert notes.exists()
 
 
 def unjudge(folder, claim):
@@ -228,7 +310,7 @@ def test_figures_are_the_same_whoever_draws_them(tmp_path):
         wrong = tmp_path / "wrong.sha256"
         wrong.write_text("0")
         drawings[1] = drawings[1]._replace(checked=wrong)
-        said = draw_all(drawings, cores)
+        said = list(draw_all(drawings, cores))
         assert "fig2.csv was changed after it was made" in said[1]
         assert [*said[:1], *said[2:]] == [""] * (2 * FIGURES_PER_PROCESS - 1)
         assert not drawings[1].picture.exists()

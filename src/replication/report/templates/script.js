@@ -11,6 +11,7 @@
   const fields = { q: "search", verdict: "by-verdict", about: "by-about", figure: "by-figure" };
   for (const [key, id] of Object.entries(fields)) fields[key] = byId(id);
   const status = byId("status");
+  const listings = all(".listing");
 
   for (const element of all(".copy, .scripted, .sort, #filter")) element.hidden = false;
   for (const element of all("#list .plain")) element.hidden = true;
@@ -66,6 +67,7 @@
     const message = `${shown} of ${claims.length} claims shown${active && drawn ? `, ${drawn} ${drawn > 1 ? "figures" : "figure"}` : ""}${elsewhere}`;
     if (status.textContent !== message) status.textContent = message;
     byId("filter").classList.toggle("active", active);
+    if (active) byId("list").closest("details").open = true;
     byId("nothing").hidden = shown + drawn > 0 || Boolean(elsewhere);
   }
 
@@ -167,16 +169,24 @@
 
   for (const button of all(".copy")) {
     button.addEventListener("click", async () => {
+      const text = button.parentElement.querySelector(":scope .command");
       try {
-        await navigator.clipboard.writeText(button.dataset.copy);
+        await navigator.clipboard.writeText(button.dataset.copy ?? text.textContent);
         button.textContent = "Copied";
       } catch {
-        getSelection().selectAllChildren(button.parentElement.querySelector(":scope .command"));
+        getSelection().selectAllChildren(text);
         button.textContent = "Selected";
       }
       setTimeout(() => (button.textContent = "Copy"), 2000);
     });
   }
+
+  // A phone shows lists when they are asked for; paper shows them, and every picture.
+  if (matchMedia("(max-width: 40rem)").matches) for (const listing of listings) listing.open = false;
+  addEventListener("beforeprint", () => {
+    for (const listing of listings) listing.open = true;
+    for (const picture of all("img")) picture.loading = "eager";
+  });
 
   // What scrolls can be reached by keyboard, in browsers that do not see to that themselves.
   const observer = new ResizeObserver((entries) => {

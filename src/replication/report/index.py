@@ -1,0 +1,142 @@
+"""Write the index of the site: every paper of the project, and how far its abstract holds."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import click
+from markupsafe import Markup
+
+from replication.base.storage import write_text
+from replication.judge.abstract import MARKS, count_marks, decided_sentences
+from replication.judge.scorecard import read_verdict
+from replication.judge.verdicts import Verdict
+from replication.plan.cost import MEASURED, NOT_RECORDED, Cost
+from replication.report.site import (
+    TEMPLATES,
+    known_verdicts,
+    page_environment,
+    policy_hash,
+    registry_of,
+    site_links,
+)
+from replication.report.sources import IndexSources, Picture, read_picture
+from replication.study.registry import Mark, Registry
+from replication.study.studies import find_studies
+
+
+class ListedStudy(NamedTuple):
+    """A study of a paper, as the index lists it."""
+
+    name: str
+    """Name of the study."""
+    title: str
+    """Title of the study."""
+    page: str
+    """Link to its page; empty if the page is not made."""
+    command: str
+    """Command that makes the page."""
+    cost: str
+    """Time and memory of all its jobs, in words."""
+
+
+class ListedPaper(NamedTuple):
+    """A paper, as the index lists it."""
+
+    registry: Registry
+    """Registry of the study that has the abstract."""
+    marks: dict[str, dict[Mark, int]]
+    """Number of sentences by version of the abstract and mark."""
+    studies: list[ListedStudy]
+    """Studies of the paper."""
+    picture: Picture | None
+    """Picture of the scorecard; none if its page is not made."""
+
+
+def render_index(
+    root: Path, sources: IndexSources, verdicts: Mapping[str, Mapping[str, Verdict]]
+) -> str:
+    """Return the index as HTML.
+
+    Args:
+        root: the project's folder.
+        sources: all studies.
+        verdicts: verdicts by study and claim; those of other studies are their references'.
+
+    Raises:
+        InputError: if a picture cannot be read.
+    """
+    registries = {name: registry_of(study) for name, study in find_studies().items()}
+    judged = {name: verdicts.get(name) or known_verdicts(root, name) for name in registries}
+    elsewhere = decided_sentences((registries[name], judged[name]) for name in registries)
+    papers = []
+    for names in _studies_by_paper(registries):
+        first = max(names, key=lambda name: bool(registries[name].abstracts))
+        picture = sources.pictures.get(first)
+        papers.append(
+            ListedPaper(
+                registries[first],
+                count_marks(registries[first], judged[first], elsewhere) if judged[first] else {},
+                [_listed(name, registries[name], sources) for name in names],
+                read_picture(picture, first) if picture else None,
+            )
+        )
+    style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
+    return (
+        page_environment()
+        .get_template("index.html")
+        .render(
+            papers=papers,
+            marks=MARKS,
+            cost_measured=MEASURED,
+            links=site_links(sources.site),
+            here="",
+            style=style,
+            style_hash=policy_hash(style),
+        )
+    )
+
+
+def _studies_by_paper(registries: Mapping[str, Registry]) -> list[list[str]]:
+    """Return the names of the studies of each paper; a study without an address is a paper."""
+    papers: dict[str, list[str]] = {}
+    for name, registry in registries.items():
+        papers.setdefault(registry.url or name, []).append(name)
+    return list(papers.values())
+
+
+def _listed(name: str, registry: Registry, sources: IndexSources) -> ListedStudy:
+    return ListedStudy(
+        name,
+        registry.title,
+        sources.site.link(name) if name in sources.site.pages else "",
+        sources.site.command.format(name),
+        _cost_in_words(sources.costs[name]),
+    )
+
+
+def _cost_in_words(cost: Cost) -> str:
+    parts = [
+        f"{cost.minutes:,.0f} minutes of one core" if cost.minutes else "",
+        f"{cost.unknown} jobs {NOT_RECORDED}" if cost.unknown else "",
+        f"{cost.mib / 1024:.1f} GiB of memory" if cost.mib else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+@click.command(help=__doc__)
+@click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
+@click.option("--studies", required=True, type=click.File(), help="Studies as JSON.")
+@click.option("--output", required=True, type=click.Path(path_type=Path))
+def main(root: Path, studies: TextIO, output: Path) -> None:
+    """Write the index, after everything was read."""
+    sources = IndexSources.parse_json(studies.read(), studies.name)
+    read = {
+        name: {verdict.claim: verdict for verdict in map(read_verdict, paths)}
+        for name, paths in sources.verdicts.items()
+    }
+    write_text(output, render_index(root, sources, read))
+
+
+if __name__ == "__main__":
+    main()

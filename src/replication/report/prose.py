@@ -1,0 +1,56 @@
+"""Findings of a study, written as Markdown, as HTML of its page."""
+
+import re
+from collections.abc import Container
+from pathlib import Path
+
+from markupsafe import Markup
+
+from replication.figures.typeset import typeset
+
+FINDINGS = "findings.md"
+"""Name of the file in a study's folder, which may be missing: some paragraphs on what was found."""
+_SPAN = re.compile(r"\[([^\]]+)\]\(([^()\s]+)\)|\*\*([^*]+)\*\*|\*([^*]+)\*")
+"""A link, strong words, or emphasised ones."""
+
+
+def findings(folder: Path, claims: Container[str]) -> list[Markup]:
+    """Return the paragraphs of a study's findings; none if it has no such file.
+
+    Args:
+        folder: folder of the study.
+        claims: numbers of the claims that the page shows.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    path = folder / FINDINGS
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    plain = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", plain))
+    return [_paragraph(part, claims) for part in parts if part and not part.startswith("#")]
+
+
+def _paragraph(text: str, claims: Container[str]) -> Markup:
+    """Return a paragraph: links, strong and emphasised words, and formulas, typeset."""
+    made, at = Markup(), 0
+    for match in _SPAN.finditer(text):
+        words, address, strong, emphasised = match.groups()
+        made += typeset(text[at : match.start()])
+        if words:
+            made += _link(words, address, claims)
+        else:
+            tag = Markup("strong" if strong else "em")
+            made += Markup("<{0}>{1}</{0}>").format(tag, typeset(strong or emphasised))
+        at = match.end()
+    return made + typeset(text[at:])
+
+
+def _link(words: str, address: str, claims: Container[str]) -> Markup:
+    """Return a link to a claim of the page or to the web; files of the repository are not here."""
+    claim = address.partition("#")[2]
+    if claim in claims:
+        return Markup('<a href="#claim-{}">{}</a>').format(claim, typeset(words))
+    if address.startswith(("https://", "http://")):
+        return Markup('<a href="{}" rel="noreferrer">{}</a>').format(address, typeset(words))
+    return typeset(words)

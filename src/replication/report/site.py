@@ -1,0 +1,162 @@
+"""The site: the page of each study with its folder, and an index of all papers."""
+
+import base64
+import hashlib
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from replication.base.errors import InputError
+from replication.base.storage import write_text
+from replication.figures.typeset import number, typeset, typeset_svg
+from replication.judge.abstract import decided_sentences, without_latex
+from replication.judge.verdicts import Verdict
+from replication.report.context import claim_views, contested_claims, verdict_counts
+from replication.report.sources import RelatedPage, Site
+from replication.study.registry import Registry, read_registry
+from replication.study.studies import Study, find_studies
+from replication.verify.reference import read_verdicts, reference_folder
+
+TEMPLATES = Path(__file__).parent / "templates"
+KINDS = {".svg", ".png", ".csv"}
+"""Endings of the files in a page's folder."""
+
+
+def page_environment() -> Environment:
+    """Return the templates of the site, with their filters."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "plain": without_latex,
+        "typeset": typeset,
+        "typeset_svg": typeset_svg,
+    }
+    return environment
+
+
+def policy_hash(text: Markup) -> str:
+    """Return the hash by which a page's security policy knows its own style or script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def registry_of(study: Study) -> Registry:
+    """Return the registry of a study."""
+    return read_registry(study.folder / "registry.yaml")
+
+
+def site_links(site: Site) -> list[tuple[str, str]]:
+    """Return the name of every study of the project, and the link to it."""
+    return [(name.replace("_", " "), site.link(name)) for name in find_studies()]
+
+
+def studies_of_paper(study: str) -> list[Study]:
+    """Return the other studies of a study's paper."""
+    studies = find_studies()
+    url = registry_of(studies[study]).url if study in studies else None
+    return [
+        other
+        for name, other in studies.items()
+        if name != study and url and registry_of(other).url == url
+    ]
+
+
+def related_pages(root: Path, study: str, site: Site) -> list[RelatedPage]:
+    """Return the pages of the other studies of a paper, with the verdicts of their references.
+
+    Args:
+        root: the project's folder.
+        study: name of the study.
+        site: pages that are made together.
+    """
+    return [_related_page(root, other, site) for other in studies_of_paper(study)]
+
+
+def _related_page(root: Path, study: Study, site: Site) -> RelatedPage:
+    registry = registry_of(study)
+    known = RelatedPage(
+        title=registry.title, link=site.link(study.name), has_page=study.name in site.pages
+    )
+    labels = {figure: text.label for figure, text in registry.figures.items()}
+    try:
+        verdicts = read_verdicts(reference_folder(root, study.name))
+        claims = claim_views(registry, list(verdicts.values()), labels)
+    except InputError:
+        return known
+    titles = [f"{text.label} {text.title}".lower() for text in registry.figures.values()]
+    marks = decided_sentences([(registry, verdicts)])
+    fields = {
+        "counts": verdict_counts(claims),
+        "contested": contested_claims(claims),
+        "marks": {words: found.mark for words, found in marks.items()},
+        "search": "\n".join([*titles, *(view.search for view in claims)]),
+    }
+    return known.model_copy(update=fields)
+
+
+def known_verdicts(root: Path, study: str) -> dict[str, Verdict]:
+    """Return the verdicts of a study's reference; none if there is no whole reference."""
+    try:
+        return read_verdicts(reference_folder(root, study))
+    except InputError:
+        return {}
+
+
+def folder_of_page(page: Path) -> Path:
+    """Return the folder with the pictures and tables of a page.
+
+    Raises:
+        InputError: if another thing has this name, or the folder has files that no page wrote.
+    """
+    folder = page.with_suffix("")
+    if folder.exists():
+        other = [folder] if not folder.is_dir() else _other_files(folder)
+        if other:
+            raise InputError(
+                f"{other[0]}: is no file of a page, and {folder} is made anew; move it,"
+                " or choose another folder"
+            )
+    return folder
+
+
+def _other_files(folder: Path) -> list[Path]:
+    return sorted(
+        path for path in folder.iterdir() if not path.is_file() or path.suffix not in KINDS
+    )
+
+
+def write_page(page: Path, html: str, files: Mapping[str, Path], texts: Mapping[str, str]) -> None:
+    """Write a page, and beside it a folder of its pictures and tables, and nothing else in it.
+
+    Args:
+        page: path of the page.
+        html: text of the page.
+        files: paths of pictures and tables, by their names in the folder.
+        texts: texts of further tables by name; empty ones are not written.
+
+    Raises:
+        InputError: if the folder has other files, or the file system refuses.
+    """
+    folder = folder_of_page(page)
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for name, path in files.items():
+            shutil.copyfile(path, folder / name)
+        for name, text in texts.items():
+            if text:
+                (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({error.strerror or error}); make room or allow writing"
+            " there, then run the same command again"
+        ) from error
+    write_text(page, html)
