@@ -23,6 +23,8 @@ from replication.verify.reference import read_verdicts, reference_folder
 TEMPLATES = Path(__file__).parent / "templates"
 KINDS = {".svg", ".png", ".csv"}
 """Endings of the files in a page's folder."""
+STAMP = ".snakemake_timestamp"
+"""Name of the file that Snakemake leaves in a folder that a rule makes."""
 
 
 def page_environment() -> Environment:
@@ -129,7 +131,9 @@ def folder_of_page(page: Path) -> Path:
 
 def _other_files(folder: Path) -> list[Path]:
     return sorted(
-        path for path in folder.iterdir() if not path.is_file() or path.suffix not in KINDS
+        path
+        for path in folder.iterdir()
+        if not path.is_file() or not (path.suffix in KINDS or path.name == STAMP)
     )
 
 

@@ -75,5 +75,6 @@ def test_its_commands_give_the_verdict_that_it_shows(project):
             if command == "snakemake verify":
                 assert shown.split(maxsplit=1)[1] in printed
                 assert "Equal to the reference" in printed
-    assert (project / "results/report/index.html").is_file()
+    for page in ("index", "mypaper"):
+        assert (project / f"results/report/{page}.html").is_file()
     assert "2 passed" in run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -278,6 +279,35 @@ def test_the_page_depends_on_the_receipts_of_others(finished_project: Template):
     assert finished_project.planned(PAGE) == {}
     (receipts / "one.json").write_text("{}")
     assert finished_project.planned(PAGE) == {"page": 1}
+
+
+def test_snakemake_and_the_reference_make_the_same_site(
+    finished_project: Template, monkeypatch: pytest.MonkeyPatch
+):
+    """All but the commands that make the pages, and the configuration."""
+    monkeypatch.chdir(finished_project.folder)
+    finished_project.run("report", "--config", "study=example")
+    told = ["report", "--reference", "--output", "pages", "example"]
+    subprocess.run(
+        [sys.executable, "-m", "replication", *told], env=finished_project.environment, check=True
+    )
+    sites = [Path("results/report"), Path("pages")]
+    names = [sorted(str(path.relative_to(site)) for path in site.rglob("[!.]*")) for site in sites]
+    assert names[0] == names[1]
+    assert {"index.html", "example.html", "example/fig1.svg"} <= {*names[0]}
+    for name in names[0]:
+        if name.endswith((".html", ".svg")):
+            first, second = ((site / name).read_text() for site in sites)
+            first = first.replace("results/config.yaml, SHA", "the study&#39;s defaults, SHA")
+            first, second = (
+                re.sub("SHA-256 <code>.*?</code>", "", text) for text in (first, second)
+            )
+            first = re.sub(
+                r"snakemake results/report/(\w+).html",
+                r"python -m replication report --reference \1",
+                first,
+            )
+            assert first == second, name
 
 
 def test_figures_are_told_with_everything_that_made_them():

@@ -4,13 +4,21 @@
 
 import math
 import re
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
 import pytest
-from report_folder import Folder
+from click.testing import CliRunner
+from conftest import ROOT
+from report_folder import SVG, Folder
 
 from replication.judge.verdicts import OUTCOMES
+from replication.report import from_reference
+from replication.report.command import main as report
 
 # In the browser
 
@@ -41,6 +49,12 @@ EVERY = ["T1", "E1", "T2a", "T2b", "T2c", "T3", "T4", "T5", "B"]
 """As the table shows them: by what they are about."""
 
 
+def scroll_through(page):
+    """Pictures are loaded when they come into sight."""
+    page.eval_on_selector_all("img", "all => all.forEach(e => e.scrollIntoView())")
+    page.wait_for_function("[...document.images].every(e => e.complete)")
+
+
 def unfold(page):
     page.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true })")
 
@@ -52,9 +66,11 @@ def choose(page, label, value):
 def test_page_loads_whole(visit):
     page = visit()
     assert shown(page) == EVERY
+    scroll_through(page)
     assert page.eval_on_selector_all("img", "all => all.every(e => e.naturalWidth > 0)")
     said = page.locator(".answer").inner_text()
-    assert said.startswith("What holds: 1 of 1 of the paper's theory.")
+    judged = "9 claims, of which 8 are judged."
+    assert said.startswith(f"{judged} What holds: 1 of 1 of the paper's theory.")
     heads = page.locator(".counts thead th").all_inner_texts()
     assert [head.split()[-1] for head in heads[1:]] == [name.split()[-1] for name in OUTCOMES]
     table = [row.split("\t")[1:] for row in page.locator(".counts tbody tr").all_inner_texts()]
@@ -180,6 +196,8 @@ def test_a_figure_opens_as_large_as_the_window_and_larger(visit):
 def test_the_whole_list_is_on_a_phone(visit):
     """No box scrolls within the page, and each count stands within the screen, with its name."""
     page = visit(viewport={"width": 390, "height": 800})
+    assert not page.locator("#list").is_visible()
+    page.get_by_text("All claims in a table").click()
     rows = page.locator("#list")
     assert rows.evaluate("e => e.scrollHeight <= e.parentElement.clientHeight + 1")
     for count in page.locator(".counts .count").all():
@@ -187,6 +205,15 @@ def test_the_whole_list_is_on_a_phone(visit):
         assert 0 <= box["x"] < box["x"] + box["width"] <= 390
         named = count.evaluate("e => getComputedStyle(e.parentElement, '::after').content")
         assert count.get_attribute("data-verdict") in named
+
+
+@pytest.mark.thorough
+def test_contents_are_reached_at_once_on_a_phone(visit):
+    page = visit(viewport={"width": 390, "height": 800})
+    box = page.locator(".contents").bounding_box()
+    assert box["y"] + box["height"] < 800
+    page.get_by_role("link", name="Claims", exact=True).click()
+    assert page.locator("#claims-title").bounding_box()["y"] < 100
 
 
 @pytest.mark.thorough
@@ -213,7 +240,7 @@ def test_the_table_is_sorted(visit):
 @pytest.mark.thorough
 def test_details_are_folded_and_links_unfold_them(visit):
     page = visit()
-    assert page.locator("details[open]").count() == 0
+    assert page.locator("details[open]:not(.listing)").count() == 0
     assert not page.locator("#claim-T2a").is_visible()
     page.get_by_role("link", name="T2a", exact=True).first.click()
     page.wait_for_function("document.querySelector('#claim-T2a').checkVisibility()")
@@ -250,7 +277,7 @@ def test_everything_works_by_keyboard(visit):
     page = visit()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the claims"
-    for _ in range(40):
+    for _ in range(80):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.dataset.verdict") == "verified":
             break
@@ -268,7 +295,7 @@ def test_everything_works_by_keyboard(visit):
     assert shown(page) == ["T2c"]
     page.keyboard.press("Enter")
     assert shown(page) == ["T2c"]
-    for place in ("#figure-fig6 > .more", "#claim-T2c details >> nth=0"):
+    for place in ("[aria-labelledby=group-fig6] > .more", "#claim-T2c details >> nth=0"):
         page.locator(place).locator("summary").first.focus()
         page.keyboard.press("Enter")
     assert page.locator("#claim-T2c table").is_visible()
@@ -395,14 +422,17 @@ def test_contrast_is_enough(visit, scheme):
 
 
 @pytest.mark.thorough
-def test_print_shows_a_summary(visit):
+def test_print_shows_a_summary_and_the_figures(visit):
     page = visit("#verdict=does%20not%20hold")
     page.emulate_media(media="print")
     assert shown(page) == [name for name in EVERY if name != "T1"]
-    for selector in ("#filter", ".copy", ".contents", ".skip", "#figures", "details"):
+    for selector in ("#filter", ".copy", ".contents", ".skip", ".site", "details:not(.listing)"):
         assert not page.locator(selector).first.is_visible()
+    assert page.locator("#figure-fig6 img").is_visible()
     assert page.locator(".counts").is_visible()
-    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
+    printed = page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 3
+    assert b"/Subtype /Image" in printed
     page.emulate_media(media="screen")
     assert shown(page) == ["E1", "T2b", "B"]
 
@@ -436,16 +466,20 @@ def test_texts_of_plots_do_not_collide(visit):
     assert collisions == []
 
 
+def serious_violations(axe, page):
+    found = axe.run(page).response["violations"]
+    serious = [item for item in found if item["impact"] in {"serious", "critical"}]
+    serious += [item for item in found if item["id"] == "landmark-unique"]
+    return [(item["id"], [node["html"] for node in item["nodes"]]) for item in serious]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(visit, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = visit(color_scheme=scheme)
     unfold(page)
-    found = axe.Axe().run(page).response["violations"]
-    serious = [item for item in found if item["impact"] in {"serious", "critical"}]
-    serious += [item for item in found if item["id"] == "landmark-unique"]
-    assert [(item["id"], [node["html"] for node in item["nodes"]]) for item in serious] == []
+    assert serious_violations(axe.Axe(), page) == []
 
 
 @pytest.mark.thorough
@@ -455,6 +489,67 @@ def test_figures_follow_dark_mode(visit):
     assert "invert" in page.locator(".plate img").first.evaluate(style + "filter")
     plate = page.locator(".plate").first.evaluate(style + "backgroundColor")
     assert max(map(int, re.findall(r"\d+", plate)[:3])) < 60
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """The folder of a site of one page."""
+
+    def draw(drawings):
+        for each in drawings:
+            each.picture.parent.mkdir(exist_ok=True)
+            each.picture.write_text(SVG)
+            yield ""
+
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(from_reference, "draw_all", draw)
+        told = ["--reference", "--root", str(ROOT), "--output", str(folder), "example"]
+        assert CliRunner().invoke(report, told).exit_code == 0
+    return folder
+
+
+@contextmanager
+def served(folder):
+    """The address of a folder on a server."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_site_works_from_a_folder_and_from_a_server(browser, index, width):
+    with served(index) as server:
+        for address in (index.as_uri(), server):
+            page = browser.new_page(viewport={"width": width, "height": 800})
+            trouble = []
+            page.on("console", lambda message: trouble.append(message.text))  # noqa: B023
+            page.goto(f"{address}/index.html")
+            scroll_through(page)
+            assert page.eval_on_selector_all("img", "all => all.every(e => e.naturalWidth > 0)")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.locator(".paper .plate").first.click()
+            page.wait_for_url("**/example.html#figure-scorecard")
+            scroll_through(page)
+            assert page.eval_on_selector_all("img", "all => all.every(e => e.naturalWidth > 0)")
+            page.get_by_role("link", name="All papers").click()
+            page.wait_for_url("**/index.html")
+            page.get_by_role("link", name="lp ft").click()
+            assert page.locator("#lp_ft").is_visible()
+            assert trouble == []
+            page.close()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_the_index(browser, index, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(f"{index.as_uri()}/index.html")
+    assert serious_violations(axe.Axe(), page) == []
+    page.close()
 
 
 def test_without_scripts_everything_can_be_reached(visit):

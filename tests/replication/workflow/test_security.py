@@ -246,7 +246,7 @@ UNQUOTED = {
     "params.files": "quoted paths; of neighbours, their names in braces, which the shell expands",
     "params.outputs": "the same",
     "params.verdicts": "the same",
-    "wildcards.page": "index, or the name of a study's folder, which is a Python package",
+    "wildcards.study": "the name of a study's folder, which is a Python package",
 }
 """What stands in shell commands without quotes, and why it may."""
 
