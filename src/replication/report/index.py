@@ -71,7 +71,7 @@ def render_index(
     elsewhere = decided_sentences((registries[name], judged[name]) for name in registries)
     papers = []
     for names in _studies_by_paper(registries):
-        first = max(names, key=lambda name: bool(registries[name].abstracts))
+        first = names[0]
         picture = sources.pictures.get(first)
         papers.append(
             ListedPaper(
@@ -98,9 +98,12 @@ def render_index(
 
 
 def _studies_by_paper(registries: Mapping[str, Registry]) -> list[list[str]]:
-    """Return the names of the studies of each paper; a study without an address is a paper."""
+    """Return the names of the studies of each paper, first of one that has the abstract.
+
+    A study without an address is a paper of its own.
+    """
     papers: dict[str, list[str]] = {}
-    for name, registry in registries.items():
+    for name, registry in sorted(registries.items(), key=lambda item: not item[1].abstracts):
         papers.setdefault(registry.url or name, []).append(name)
     return list(papers.values())
 

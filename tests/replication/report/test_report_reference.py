@@ -136,8 +136,8 @@ def test_the_index_counts_the_marks_of_every_paper(site):
     verdicts = {name: read_verdicts(reference_folder(ROOT, name)) for name in find_references(ROOT)}
     elsewhere = decided_sentences((registries[name], verdicts[name]) for name in verdicts)
     for name, registry in registries.items():
-        if not registry.abstracts:
-            assert f'<a href="{name}.html">' in html
+        assert f'<a href="{name}.html">' in html
+        if f'<li id="{name}">' in html:  # the second study of a paper
             continue
         section = re.search(rf'<section class="paper" id="{name}".*?</section>', html, re.DOTALL)[0]
         assert str(escape(registry.title)) in section
