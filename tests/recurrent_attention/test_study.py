@@ -344,10 +344,11 @@ def test_settings_of_all_models_and_of_training_come_to_every_run() -> None:
 
 def test_candidates_have_seeds_of_their_own() -> None:
     """A job that two conditions try is one run for each, with the seeds of each."""
-    section = configured({}).section(STUDY.name)
-    tried = STUDY.experiments(section, configured({}).computation)["tuning"]
+    own = {"learning_rates": [0.004], "seeds": {"first": 901, "count": 4}}
+    changed = configured({"tuning": {"candidates": {"energy_multi_none": own}}})
+    tried = STUDY.experiments(changed.section(STUDY.name), changed.computation)["tuning"]
     assert tried.runs["energy_multi-0.004"].seeds == (100,)
-    assert tried.runs["energy_multi_tuned-0.004"].seeds == (901, 902, 903, 904)
+    assert tried.runs["energy_multi_none-0.004"].seeds == (901, 902, 903, 904)
     job = tried.metrics["solved"].settings
     assert isinstance(job, TuningJob)
     assert all(each.run.startswith(f"{each.condition}-") for each in job.candidates)
