@@ -163,7 +163,7 @@ def test_the_documentation_names_every_key_and_where_its_default_stands():
         assert f"Defaults: `{place}`." in pages[name]
     assert "| `computation.seeds_per_job` | integer ≥ 1 or null | `None` |" in shared
     key = "`example.experiments.<name>.training.updates`"
-    assert f"| {key} | integer ≥ 1 | required |" in pages["example"]
+    assert f"| {key} | integer ≥ 1 | 200 |" in pages["example"]
 
 
 def test_environment_file_says_the_same_as_the_lock():
