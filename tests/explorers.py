@@ -23,7 +23,7 @@ def write_page(folder, study, settings, figures=(), texts=None):
     told = {"figures": list(figures), "study": study, "settings": settings}
     shown = FigureSources.parse_json(json.dumps(told), "figures")
     registry = Registry.parse(PARTS | {"figures": texts or {}}, "registry")
-    page = folder / "page.html"
+    page = folder / f"{study}.html"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         page.write_text(render(registry, {}, shown, [], ORIGIN, {}, folder))

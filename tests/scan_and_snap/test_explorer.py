@@ -57,7 +57,9 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("explorer")
     (folder / "table.csv").write_text(TABLE)
     (folder / "table.sha256").write_text(checksum(folder / "table.csv"))
-    (folder / "picture.svg").write_text(SVG)
+    (folder / STUDY).mkdir()
+    for place in (folder, folder / STUDY):
+        (place / "picture.svg").write_text(SVG)
     name = "theory_vs_training"
     figure = {
         "name": name, "kind": name, "picture": "picture.svg", "table": "table.csv",

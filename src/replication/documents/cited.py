@@ -3,16 +3,16 @@
 A template is Markdown with the marks of Jinja. Beside what every text can cite, see `citation`, it
 knows the kept results of all studies:
 
-    tables["lp_ft/fig1"], caption("fig6")   numbers and caption of a figure, by its file's name
-    verdict("T1"), verdict("lp_ft/L1")      a verdict, of the document's own study or of another one
-    judged("T1", "lp_ft/L1")                the same in words, with links to the claims
-    pictures("lp_ft", "fig1", "fig4")       links to pictures of the gallery
-    settings.lp_ft                          default settings
-    abstract("lp_ft"), abstracts("lp_ft")   an abstract with its marks; the number of marks, of all
+    tables["example/fig1"], caption("fig6")   numbers and caption of a figure, by its file's name
+    verdict("T1"), verdict("example/L1")      a verdict, of the document's own study or of another one
+    judged("T1", "example/L1")                the same in words, with links to the claims
+    pictures("example", "fig1", "fig4")       links to pictures of the gallery
+    settings.example                          default settings
+    abstract("example"), abstracts("example")   an abstract with its marks; the number of marks, of all
                                             papers if none is named
     refuted()                               sentences of abstracts that do not hold
     headlines(), not_holding(), counts()    tables of claims, of the studies that are named
-    cost("lp_ft"), costs("lp_ft")           the recorded cost, in words and as a table
+    cost("example"), costs("example")           the recorded cost, in words and as a table
     reproductions(), reproduced()           what others sent in, by processor and by study
     benchmark("error_rates")                a table of `benchmarks/`
     site                                    address of the published pages; empty if there is none

@@ -160,6 +160,8 @@ def planned_time(jobs: Iterable[Planned], records: Records) -> str:
             on_core += seconds
         else:
             unknown += bool(job.benchmark)
+    if unknown and not (on_core or on_gpu):
+        return f"nobody has recorded how long these {unknown} jobs take"
     text = f"about {tqdm.format_interval(on_core)} of one processor"
     if on_gpu:
         text += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"

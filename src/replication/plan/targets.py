@@ -1,7 +1,7 @@
 """Targets that a user may name, and suggestions for a name that nothing makes."""
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -107,14 +107,18 @@ def target_lines(jobs: Jobs, records: Records) -> Iterator[str]:
         for below in jobs.figure_paths(name):
             path, text = f"figures/{below}", study.text(below.rpartition("/")[2])
             subject = f"{text.label}. {text.title}" if text else ""
-            minutes = sum(jobs.seconds_of([path], records)) / 60
-            yield f"  {path}.pdf  {minutes:.1f} min  {subject}"
-        verdicts = sum(jobs.seconds_of(study.files.verdicts.values(), records)) / 60
-        yield f"  {study.study.scorecard}  {verdicts:.1f} min  verdicts on all its claims"
+            yield f"  {path}.pdf  {_minutes(jobs, [path], records)}  {subject}"
+        verdicts = _minutes(jobs, study.files.verdicts.values(), records)
+        yield f"  {study.study.scorecard}  {verdicts}  verdicts on all its claims"
         yield f"  {study.study.page}  its page"
         yield f"  {name}  all of these"
         yield ""
-    yield "Minutes are those of one core, from nothing, as recorded elsewhere."
+    yield "Minutes are those of one core, from nothing, as they were last recorded."
+
+
+def _minutes(jobs: Jobs, paths: Iterable[str], records: Records) -> str:
+    seconds = sum(jobs.seconds_of(paths, records))
+    return f"{seconds / 60:.1f} min" if seconds else "time not recorded"
 
 
 def _files_of_studies(jobs: Jobs) -> list[str]:

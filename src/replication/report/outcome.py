@@ -44,7 +44,8 @@ def _figure_lines(jobs: Jobs, study: StudyJobs, name: str, root: Path) -> Iterat
         if beside := compare_with_paper(Path(study.table(name)), path, columns):
             most = "; ".join(f"{key} by {value:.2g}" for key, value in beside.largest.items())
             yield f"{name} differs from the paper's numbers by at most: {most}"
-    claims = [claim for claim in study.claims.values() if claim.figure == name]
+    names = {name, study.figures[name].kind}
+    claims = [claim for claim in study.claims.values() if claim.figure in names]
     paths = {claim.id: Path(study.verdict(claim.id)) for claim in claims}
     judged = {
         claim: read_verdict(path)

@@ -97,7 +97,8 @@ def render(
     scorecard = made.get(SCORECARD)
     labels = {name: figure["text"].label for name, figure in made.items()}
     in_order = in_order_of_paper(labels)
-    claims = claim_views(registry, list(verdicts.values()), labels)
+    placed = _claims_at_figures(registry, shown.figures)
+    claims = claim_views(placed, list(verdicts.values()), labels)
     study = find_studies().get(shown.study)
     environment = page_environment()
     tables = {figure.name: figure.table for figure in shown.figures}
@@ -111,7 +112,7 @@ def render(
         study=shown.study,
         comparisons_link=f"{shown.study}/{COMPARISONS}" if any(map(_is_judged, claims)) else "",
         scorecard=scorecard,
-        findings=findings(study.folder, {view.claim.id for view in claims}) if study else [],
+        findings=findings(study.readme, {view.claim.id for view in claims}) if study else [],
         registry=registry,
         claims=claims,
         abstracts=sentences_by_version(registry, judged),
@@ -144,6 +145,17 @@ def render(
         style_hash=policy_hash(style),
         script_hash=policy_hash(script),
     )
+
+
+def _claims_at_figures(registry: Registry, figures: Sequence[FigureSource]) -> Registry:
+    """Return the registry with claims that name a drawn figure where they name its kind."""
+    names = {each.kind: each.name for each in reversed(figures)}
+    names |= {each.name: each.name for each in figures}
+    claims = [
+        claim.model_copy(update={"figure": names.get(claim.figure or "", claim.figure)})
+        for claim in registry.claims
+    ]
+    return registry.model_copy(update={"claims": claims})
 
 
 def _figure(

@@ -17,7 +17,6 @@ from replication.plan.recorded_times import Records
 from replication.plan.rule_inputs import file_digests
 from replication.plan.stale_files import checksum_file
 from replication.plan.study_jobs import StudyJobs
-from replication.report.prose import FINDINGS
 from replication.study.registry import SCORECARD
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class Page:
         return [*template_files(), *own, *self._findings(wildcards)]
 
     def _findings(self, wildcards: Any) -> list[str]:
-        path = self._study(wildcards).study.folder / FINDINGS
+        path = self._study(wildcards).study.readme
         return [os.path.relpath(path)] if path.is_file() else []
 
     def _references(self, wildcards: Any) -> list[str]:

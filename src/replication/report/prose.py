@@ -1,4 +1,4 @@
-"""Findings of a study, written as Markdown, as HTML of its page."""
+"""Findings of a study, as its README tells them in Markdown, as HTML of its page."""
 
 import re
 from collections.abc import Container
@@ -8,27 +8,26 @@ from markupsafe import Markup
 
 from replication.figures.typeset import typeset
 
-FINDINGS = "findings.md"
-"""Name of the file in a study's folder, which may be missing: some paragraphs on what was found."""
+_SECTION = re.compile(r"^## What holds\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+"""Section of a README with the findings: paragraphs, and pictures and tables beside them."""
 _SPAN = re.compile(r"\[([^\]]+)\]\(([^()\s]+)\)|\*\*([^*]+)\*\*|\*([^*]+)\*")
 """A link, strong words, or emphasised ones."""
 
 
-def findings(folder: Path, claims: Container[str]) -> list[Markup]:
-    """Return the paragraphs of a study's findings; none if it has no such file.
+def findings(readme: Path, claims: Container[str]) -> list[Markup]:
+    """Return the paragraphs of the section "What holds" of a README; none if there is no such one.
 
     Args:
-        folder: folder of the study.
+        readme: path of the README of the study.
         claims: numbers of the claims that the page shows.
 
     Raises:
         OSError: if the file cannot be read.
     """
-    path = folder / FINDINGS
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    plain = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", plain))
-    return [_paragraph(part, claims) for part in parts if part and not part.startswith("#")]
+    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    section = _SECTION.search(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL))
+    parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", section[1] if section else ""))
+    return [_paragraph(part, claims) for part in parts if part and part[0] not in "#|!"]
 
 
 def _paragraph(text: str, claims: Container[str]) -> Markup:

@@ -23,7 +23,7 @@ def main(targets: tuple[str, ...], configfile: tuple[Path, ...]) -> None:
     options = ["--configfile", *map(str, configfile)] if configfile else []
     command = [sys.executable, "-m", "snakemake", *targets, *options]
     # Errors are shown.
-    command += ["--quiet", "host", "progress", "reason", "rules"]
+    command += ["--quiet", "host", "progress", "reason"]
     command += ["--snakefile", str(PROJECT / "Snakefile")]
     try:
         seen = _times(configfile)
@@ -34,8 +34,14 @@ def main(targets: tuple[str, ...], configfile: tuple[Path, ...]) -> None:
             time.sleep(PAUSE)
             if (now := _times(configfile)) != seen:
                 seen, begun = now, time.monotonic()
-                if not subprocess.call(command):
-                    click.echo(f"Made again in {time.monotonic() - begun:.0f} s")
+                failed = subprocess.call(command)
+                took = f"{time.monotonic() - begun:.0f} s"
+                said = (
+                    f"Failed after {took}; waiting for a change"
+                    if failed
+                    else f"Made again in {took}"
+                )
+                click.echo(said)
     except KeyboardInterrupt:
         click.echo()
 

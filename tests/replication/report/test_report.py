@@ -139,12 +139,14 @@ def test_figures_stand_in_the_order_of_the_paper():
 
 
 def test_findings_are_shown_if_a_study_tells_them(tmp_path):
-    assert findings(tmp_path, set()) == []
-    (tmp_path / "findings.md").write_text(
-        "# Findings\n\nOf eta_Y, **all** of [it](docs/claims.md#T1) *holds*\nhere.\n\n"
-        "<!-- hidden -->\n[Web](https://a.org/b) [file](../x.md) <script>[bad](javascript:x)\n"
+    readme = tmp_path / "README.md"
+    assert findings(readme, set()) == []
+    readme.write_text(
+        "# Paper\n\nIts question.\n\n## What holds\n\n![Card](a.png)\n\nOf eta_Y, **all** of [it](docs/claims.md#T1) *holds*\nhere.\n\n"
+        "<!-- hidden -->\n[Web](https://a.org/b) [file](../x.md) <script>[bad](javascript:x)\n\n"
+        "| a |\n| --- |\n\n## Cost\n\nMuch.\n"
     )
-    assert findings(tmp_path, {"T1"}) == [
+    assert findings(readme, {"T1"}) == [
         'Of η<sub>Y</sub>, <strong>all</strong> of <a href="#claim-T1">it</a> <em>holds</em> here.',
         '<a href="https://a.org/b" rel="noreferrer">Web</a> file &lt;script&gt;bad',
     ]

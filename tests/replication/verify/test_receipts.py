@@ -237,8 +237,8 @@ def test_what_could_spoil_a_table_is_no_name(by, message):
     ("arguments", "message"),
     [
         (["--study", STUDY], "there is nothing to tell, as nothing is computed here"),
-        (["--study", STUDY, "--study", "scan_and_snap"], "tells the verification of one study"),
-        (["--study", STUDY, "--write"], "tells the verification of one study"),
+        (["--study", STUDY, "--study", "scan_and_snap"], "a receipt is about one study"),
+        (["--study", STUDY, "--write"], "a receipt is about one study"),
         (["--study", STUDY, "--by", "<b>"], "--by: by: must be without < >"),
     ],
 )

@@ -12,7 +12,7 @@ from made_receipts import ONE, STUDY, TOLD, TOLD_ELSEWHERE, project_with_receipt
 from replication.base.errors import InputError
 from replication.documents.scorecards import reproduction_lines
 from replication.figures.typeset import number
-from replication.report.page import _environment
+from replication.report.site import page_environment
 from replication.report.verifications import verifications
 from replication.verify.receipt_texts import is_plain
 from replication.verify.reproductions import COLUMNS, FOLDER, SUMMARY_COLUMNS, all_reproductions
@@ -61,7 +61,7 @@ UNLIKELY = st.dictionaries(
 )
 PLAIN_CELL = re.compile(r"`[^`|<>&]+`|[A-Za-z0-9_ ,-]*", re.ASCII)
 """Of a table in Markdown: code, or letters that are no markup."""
-SECTION = _environment().get_template("reproductions.html")
+SECTION = page_environment().get_template("reproductions.html")
 EMPTY_SECTION = SECTION.render(reproductions=[[""]], columns=COLUMNS)
 
 
