@@ -3,16 +3,16 @@
 A template is Markdown with the marks of Jinja. Beside what every text can cite, see `citation`, it
 knows the kept results of all studies:
 
-    tables["example/fig1"], caption("fig6")   numbers and caption of a figure, by its file's name
-    verdict("T1"), verdict("example/L1")      a verdict, of the document's own study or of another one
-    judged("T1", "example/L1")                the same in words, with links to the claims
-    pictures("example", "fig1", "fig4")       links to pictures of the gallery
-    settings.example                          default settings
-    abstract("example"), abstracts("example")   an abstract with its marks; the number of marks, of all
+    tables["mine/fig1"], caption("fig6")    numbers and caption of a figure, by its file's name
+    verdict("T1"), verdict("mine/L1")       a verdict, of the document's own study or of another one
+    judged("T1", "mine/L1")                 the same in words, with links to the claims
+    pictures("mine", "fig1", "fig4")        links to pictures of the gallery
+    settings.mine                           default settings
+    abstract("mine"), abstracts("mine")     an abstract with its marks; the number of marks, of all
                                             papers if none is named
     refuted()                               sentences of abstracts that do not hold
     headlines(), not_holding(), counts()    tables of claims, of the studies that are named
-    cost("example"), costs("example")           the recorded cost, in words and as a table
+    cost("mine"), costs("mine")             the recorded cost, in words and as a table
     reproductions(), reproduced()           what others sent in, by processor and by study
     benchmark("error_rates")                a table of `benchmarks/`
     site                                    address of the published pages; empty if there is none
