@@ -142,7 +142,8 @@ def test_findings_are_shown_if_a_study_tells_them(tmp_path):
     readme = tmp_path / "README.md"
     assert findings(readme, set()) == []
     readme.write_text(
-        "# Paper\n\nIts question.\n\n## What holds\n\n![Card](a.png)\n\nOf eta_Y, **all** of [it](docs/claims.md#T1) *holds*\nhere.\n\n"
+        "# Paper\n\nIts question.\n\n## What holds\n\n![Card](a.png)\n\n"
+        "Of eta_Y, **all** of [it](docs/claims.md#T1) *holds*\nhere.\n\n"
         "<!-- hidden -->\n[Web](https://a.org/b) [file](../x.md) <script>[bad](javascript:x)\n\n"
         "| a |\n| --- |\n\n## Cost\n\nMuch.\n"
     )
