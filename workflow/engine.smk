@@ -72,7 +72,8 @@ checked(refuse_unknown_targets)
 logger.addFilter(
     Brief(
         lambda: workflow.dryrun,
-        lambda: workflow.output_settings.printshellcmds or workflow.output_settings.verbose,
+        lambda: workflow.output_settings.printshellcmds
+        or workflow.output_settings.verbose,
     )
 )
 logger.addHandler(
