@@ -170,7 +170,7 @@ def test_the_configuration_has_what_was_chosen():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "has most blanks right. It is what the configuration uses."),
+        ({}, "has most blanks right. The configuration uses these best values."),
         (
             {
                 "itrsa": {"learning_rate": 0.0005},
