@@ -57,8 +57,9 @@ def test_boards_that_are_the_same_but_for_names_are_as_many_as_is_said():
     count = SETTINGS.boards.test
     said = (
         f"{shared('test_in', 'train')} of {count} test boards in distribution and"
-        f" {shared('test_out', 'train')} of {count} out of it are a training board with other"
-        f" names, and {shared('test_out', 'valid_out')} of the latter are such a validation board."
+        f" {shared('test_out', 'train')} of {count} out of it equal a training board with renamed"
+        f" digits; {shared('test_out', 'valid_out')} of the latter equal a validation board with"
+        " renamed digits."
     )
     registry = read_registry(STUDY.folder / "registry.yaml")
     assert sum(said in each.text for each in registry.methods) == 1

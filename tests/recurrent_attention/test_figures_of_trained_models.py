@@ -170,14 +170,14 @@ def test_the_configuration_has_what_was_chosen():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "has most blanks right. It is what the configuration uses."),
+        ({}, "then by the number of right blanks. The configuration uses these best values."),
         (
             {
                 "itrsa": {"learning_rate": 0.0005},
                 "akorn_spectral": {"penalty": {"strength": 1e-5}},
             },
-            "has most blanks right. The configuration uses other values for itrsa (0.0005 instead"
-            " of 0.008), akorn spectral (10⁻⁵ instead of 0.001).",
+            "then by the number of right blanks. The configuration uses other values for itrsa"
+            " (0.0005 instead of 0.008), akorn spectral (10⁻⁵ instead of 0.001).",
         ),
     ],
 )

@@ -88,7 +88,7 @@ def test_weights_begin_as_is_told():
     assert said("up to 1/sqrt(number of their inputs) (linear)")
     assert said("Biases of the readout are 0")
     assert said("all of them begin at the values")
-    assert said("It begins at the value.")
+    assert said("Each omega begins at the value.")
     common = SETTINGS.models
     assert common.matrices == "linear"
     for model in MODELS.values():
