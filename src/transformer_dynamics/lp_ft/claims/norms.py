@@ -80,7 +80,7 @@ def growth_of_bias_and_logits(norm: RunMetric) -> pd.DataFrame:
                     if each in found
                 }
             )
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def rows_that_grow(norm: RunMetric) -> pd.DataFrame:
