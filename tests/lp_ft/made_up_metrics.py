@@ -14,13 +14,15 @@ from replication.study.contract import Measured
 from transformer_dynamics.lp_ft.settings.metrics import TsneMetricJob
 
 CLASSES = ("entailment", "contradiction", "neutral")
-SETS = {"cb": 3, "trec6": 6, "cr": 2}
+SETS = {"cb": 3, "trec6": 6, "cr": 2, "sst2": 2, "cola": 2}
 """Classes by set."""
-OTHERS = {"cr": ["sst2_sentences"]}
+OTHERS = {"cr": ["sst2_sentences"], "sst2": ["cr"]}
 METHODS = ("lp", "ft", "lora", "lp_ft", "lp_lora")
 SEEDS = range(1, 6)
-SAMPLES = {"cb": 56, "trec6": 500, "cr": 1000, "sst2_sentences": 1821}
-PROBE_NORM = {"cb": 7.3, "trec6": 16.0, "cr": 11.0}
+SAMPLES = {
+    "cb": 56, "trec6": 500, "cr": 1000, "sst2": 872, "cola": 1043, "sst2_sentences": 1821,
+}  # fmt: skip
+PROBE_NORM = {"cb": 7.3, "trec6": 16.0, "cr": 11.0, "sst2": 9.0, "cola": 6.0}
 MOVED = {"ft": 9.0, "lora": 6.0, "lp_ft": 3.0, "lp_lora": 2.2}
 RIGHT = {"lp": 0.78, "ft": 0.86, "lora": 0.84, "lp_ft": 0.87, "lp_lora": 0.85}
 
@@ -262,6 +264,7 @@ def norm(given):
         random = np.random.default_rng(run["seed"]).normal(0, 0.1, len(step))
         accuracy = np.clip(0.4 + 0.5 * share + (0 if is_lp else random), 0, 1)
         values = {"step": step, "norm": start + gained * share, "loss": 1.5 - share}
+        values |= {"bias_norm": 0.01 * share, "logit_norm": 1 + share}
         if not is_lp:
             accuracy[-1] = np.nan
         values |= {"accuracy": accuracy, "falling": 0.9 if is_lp else np.nan}

@@ -117,3 +117,42 @@ def test_rows_that_grow(share, said):
     }
     assert verdict("L4b", measured) == said
     assert len(SEEDS) == 5
+
+
+def halves(**factors):
+    """Along eight steps: ||b|| and ||f(x)|| by powers of what is given, 1/loss too."""
+    rows = [
+        {"texts": name, "method": method, "step": step,
+         "values": {"bias_norm": 0.01 * step * factor ** (step / 8),
+                    "logit_norm": 2 * factor ** (step / 8) * known,
+                    "loss": factor ** (-step / 8) * known}}
+        for name in SETS
+        for method, factor in factors.items()
+        for step in range(9)
+        for known in [1.0 if step < 8 or method == "lp" else math.nan]
+    ]  # fmt: skip
+    return Measured(trained(*rows, spread=1e-4).table.sample(frac=1, random_state=0), None)
+
+
+def test_growth_of_bias_and_logits():
+    honest = halves(lp=8.0, ft=2.0, lora=4.0, lp_ft=0.5)
+    found = means("L5d", honest)
+    assert len(found) == 3 * 3 * 3
+    # Steps 1 to 4, and 5 to 8; of batches there is none at 8.
+    first, second = (sum(2 ** (step / 8) for step in own) for own in (range(1, 5), range(5, 8)))
+    expected = math.log(second / 3) - math.log(first / 4)
+    assert found["TREC-6: FT, logits"] == pytest.approx(expected, abs=1e-3)
+    assert found["TREC-6: LP, logits"] == pytest.approx(math.log(8) / 2, abs=1e-3)
+    assert found["CR: LP, loss"] == pytest.approx(math.log(8) / 2, abs=1e-3)
+    assert found["CR: LoRA, bias"] > math.log(4) / 2
+    assert verdict("L5d", honest) == "replicated"
+    assert said("L5d", halves(lp=8.0, ft=0.1, lora=4.0)) == {"holds", "fails"}
+    with pytest.raises(UnmeasurableError, match="there is no LoRA"):
+        verdict("L5d", without(honest, method="lora"))
+    # What diverged on the way did not grow by what it had before.
+    table = honest.table
+    lost = (table["step"] == 6) & (table["seed"] == 1) & (table["method"] == "ft")
+    spoilt = measured_by("L5d", Measured(table.assign(loss=table["loss"].mask(lost)), None))
+    is_loss = spoilt["cell"].str.endswith("FT, loss") & (spoilt["seed"] == 1)
+    assert spoilt.loc[is_loss, "value"].isna().all()
+    assert spoilt["value"].isna().sum() == len(SETS)

@@ -35,8 +35,8 @@ def test_the_default_runs():
     found = study.experiments(settings(), Computation())
     number = {name: len(each.runs) for name, each in found.items()}
     assert number == {
-        "main": 3 * 5 * 5,
-        "tuning": 3 * 4 * 2,
+        "main": 5 * (4 * 11 + 5),
+        "tuning": 5 * 4 * 2,
         "equal_rate": 2 * 2 * 2 * 5,
         "scale": 4 * 2 * 5,
         "scale_ood": 4 * 2 * 5,
@@ -51,11 +51,27 @@ def test_the_default_runs():
         assert len({*jobs}) == len(jobs)
 
 
-def test_the_tuning_seed_is_not_judged():
-    given = settings()
-    own = {name for name, grid in given.experiments.items() if grid.seeds is not None}
-    assert own == {"tuning"}
-    assert 101 not in range(given.seeds.first, given.seeds.first + given.seeds.count)
+def test_the_tuning_seed_and_the_seeds_that_planned_are_not_judged():
+    found = study.experiments(settings(), Computation())
+    for name, each in found.items():
+        seeds = {seed for job in each.runs.values() for seed in job.seeds}
+        assert (101 in seeds) == (name == "tuning")
+        assert name != "main" or not seeds & {1, 2, 3, 4, 5}
+
+
+def test_a_set_has_its_own_seeds_or_those_of_its_experiment():
+    def seeds(**main):
+        found = study.experiments(settings({"experiments": {"main": main}}), Computation())
+        return {
+            name: sorted(run.seeds[0] for run in found["main"].runs.values()
+                         if (run.settings.texts.name, run.settings.method) == (name, "ft"))
+            for name in ("cb", "cr")
+        }  # fmt: skip
+
+    assert seeds() == {"cb": [*range(6, 11)], "cr": [*range(6, 17)]}
+    assert seeds(texts={"cb": {"seeds": None}}) == dict.fromkeys(["cb", "cr"], [*range(6, 17)])
+    own = seeds(seeds=None, texts={"cb": {"seeds": None}, "cr": {"seeds": [9]}})
+    assert own == {"cb": [1, 2, 3, 4, 5], "cr": [9]}
 
 
 def test_chosen_rates_are_among_those_that_were_tried():
@@ -69,10 +85,11 @@ def test_chosen_rates_are_among_those_that_were_tried():
 def test_a_run_reads_its_sets_and_the_encoder_last():
     runs = study.experiments(settings(), Computation())["main"].runs
     sets = ("tokens-cr", "features-cr", "tokens-sst2_sentences", "features-sst2_sentences")
-    assert runs["cr-lp-1"].reads == sets
-    assert runs["cr-lp_lora-5"].reads == (*sets, "encoder")
-    assert runs["cb-ft-1"].settings.tuning.schedule.total(225) == 90
-    assert runs["trec6-ft-1"].settings.tuning.schedule.total(1000) == 189
+    assert runs["cr-lp-6"].reads == sets
+    assert runs["cr-lp_lora-16"].reads == (*sets, "encoder")
+    assert runs["cb-ft-6"].settings.tuning.schedule.total(225) == 90
+    assert runs["trec6-ft-6"].settings.tuning.schedule.total(1000) == 189
+    assert runs["sst2-ft-6"].settings.tuning.schedule.total(1000) == 189
 
 
 def test_experiments_at_the_start_read_their_set_and_the_encoder_last():

@@ -22,8 +22,8 @@ class CitedFigure:
     """Name of the figure."""
     settings: Mapping[str, Any]
     """The study's section of the configuration, as plain data."""
-    n_seeds: int
-    """Number of seeds that it shows."""
+    n_seeds: int | str
+    """Number of seeds that it shows, such as 5 to 10 where its parts have numbers of their own."""
     table: pd.DataFrame
     """The numbers that it draws."""
     find_verdict: Callable[[str], Verdict | None]
@@ -41,9 +41,8 @@ class CitedFigure:
     ) -> "CitedFigure":
         """Return a figure of a study; arguments as the fields."""
         settings = study.settings.model_dump(mode="json")
-        seeds = study.seeds_behind(name)
-        own = study.study
-        return cls(own.name, name, settings, len(seeds), table, find_verdict, own.names)
+        number, own = study.number_of_seeds(name), study.study
+        return cls(own.name, name, settings, number, table, find_verdict, own.names)
 
     def cite(self, text: FigureText) -> FigureText:
         """Return the texts of the figure with the numbers that they cite.

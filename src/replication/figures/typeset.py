@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from html import unescape
+from itertools import repeat
 
 from markupsafe import Markup, escape
 
@@ -83,10 +84,20 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", _MINUS)
 
 
-def seed_count(seeds: Iterable[float]) -> str:
-    """Return the number of different seeds in words for a picture: 5 seeds, or 1 seed."""
-    count = len({seed for seed in seeds if not math.isnan(seed)})
-    return f"{count} seed{'' if count == 1 else 's'}"
+def seed_count(seeds: Iterable[float], groups: Iterable[Hashable] | None = None) -> str:
+    """Return the number of different seeds in words for a picture: 5 seeds, or 1 seed.
+
+    Args:
+        seeds: of the rows of a table.
+        groups: parts to which the rows belong; 5 to 10 seeds, if parts differ in their numbers.
+    """
+    seeds_by_group: dict[Hashable, set[float]] = {}
+    for group, seed in zip(repeat(None) if groups is None else groups, seeds, strict=False):
+        if not math.isnan(seed):
+            seeds_by_group.setdefault(group, set()).add(seed)
+    counts = sorted({len(own) for own in seeds_by_group.values()}) or [0]
+    text = str(counts[-1]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{text} seed{'' if counts[-1] == 1 else 's'}"
 
 
 def power_of_ten(value: float) -> str:

@@ -124,6 +124,21 @@ class StudyJobs:
         shown = (self.seeds(source) for source, _ in self.figures[figure].sources())
         return tuple(sorted({seed for seeds in shown for seed in seeds}))
 
+    def number_of_seeds(self, figure: str) -> int | str:
+        """Return the number of seeds of every kind of run that a figure shows.
+
+        It is a text, such as 5 to 10, where parts of the figure have numbers of their own.
+        """
+        counts: dict[tuple[str, str], set[int]] = {}
+        for source in dict.fromkeys(source for source, _ in self.figures[figure].sources()):
+            for job in self.experiments[source].runs.values():
+                kind = source, job.settings.model_dump_json()
+                counts.setdefault(kind, set()).update(job.seeds)
+        numbers = sorted({len(seeds) for seeds in counts.values()})
+        if len(numbers) > 1:
+            return f"{numbers[0]} to {numbers[-1]}"
+        return numbers[0] if numbers else 0
+
     def sources(self, claim: str, variant: str = "") -> list[tuple[str, str]]:
         """Return experiment and metric of every table of a claim, under a variant if named."""
         varied = self.variants[variant].experiments if variant else {}

@@ -286,7 +286,7 @@ def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
         experiments=list(dict.fromkeys(experiment for experiment, _ in figure.sources())),
         published=next(map(Path, jobs.tasks[f"figures/{below}"].published), None),
         published_columns=list(figure.published_columns),
-        n_seeds=len(study.seeds_behind(name)),
+        n_seeds=study.number_of_seeds(name),
     )
 
 

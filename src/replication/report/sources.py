@@ -50,8 +50,8 @@ class FigureSource(Strict):
     """Path of the numbers as the paper prints them, if they are known."""
     published_columns: list[str] = []
     """Columns of the published numbers."""
-    n_seeds: int = 0
-    """Number of seeds that the figure shows."""
+    n_seeds: int | str = 0
+    """Number of seeds that the figure shows, see `StudyJobs.number_of_seeds`."""
 
 
 class MissingFigure(Strict):

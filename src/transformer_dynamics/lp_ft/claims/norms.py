@@ -1,18 +1,25 @@
-"""Growth of the head (Figures 1 and 4, Table 13) and of its rows."""
+"""Growth of the head (Figures 1 and 4, Table 13) and of its rows, of the bias and of logits."""
 
+import numpy as np
 import pandas as pd
 
 from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
     TEST,
     RunMetric,
+    SeedValues,
     group_by_place,
     group_by_run,
     ln,
     method_differences,
     method_values,
+    pivot_methods,
     rows_where,
 )
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, RUN_COLUMNS
+
+GROWING = {"bias": ("bias_norm", 1), "logits": ("logit_norm", 1), "loss": ("loss", -1)}
+"""Columns of which a statement is, by what cells call them: whether they rise or fall."""
 
 
 def growth_of_probing(features: RunMetric) -> pd.DataFrame:
@@ -43,6 +50,37 @@ def growth_along_training(norm: RunMetric) -> pd.DataFrame:
     ratio = runs.last(skipna=False) / runs.first(skipna=False)
     growth = ln(ratio).rename("growth").reset_index()
     return method_values(growth, "growth", ["lp", "ft", "lora"])
+
+
+def growth_of_bias_and_logits(norm: RunMetric) -> pd.DataFrame:
+    """Logs of ||b||, of ||f(x)||, and of the inverse of the loss: second half over first half.
+
+    Each is the mean over a half of the steps that are kept, the start left out, where b = 0. They
+    are even in number of steps for FT and LoRA, and in its logarithm for LP.
+    """
+    rows = norm.table[(norm.table["step"] > 0) & norm.table["method"].isin(["lp", "ft", "lora"])]
+    rows = rows.sort_values("step")
+    place = group_by_run(rows).cumcount()
+    number = group_by_run(rows)["step"].transform("size")
+    halves = rows.assign(half=np.where(place < number // 2, "first", "second"))
+    cells: dict[str, SeedValues] = {}
+    for quantity, (column, sign) in GROWING.items():
+        # After the last step there is no batch; what diverged before it is not passed over.
+        known = halves[halves[column].notna() | (place < number - 1)]
+        names = [name for name in RUN_COLUMNS if name in known] + ["half"]
+        by_half = known.groupby(names, sort=False)[column].agg(lambda own: own.mean(skipna=False))
+        wide = by_half.unstack("half")
+        growth = (sign * ln(wide["second"] / wide["first"])).rename("growth").reset_index()
+        for name, own in group_by_place(growth):
+            found = pivot_methods(own, "growth", ("lp", "ft", "lora"))
+            cells.update(
+                {
+                    f"{name}: {METHOD_LABELS[each]}, {quantity}": found[each]
+                    for each in METHOD_LABELS
+                    if each in found
+                }
+            )
+    return seed_rows(cells.items())
 
 
 def rows_that_grow(norm: RunMetric) -> pd.DataFrame:

@@ -210,8 +210,10 @@ def draw(
     figure: RunTable, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
 ) -> "Drawing":
     """Draw what was trained here above, what is printed below."""
-    seeds = table["seed"].nunique()
-    several = f"mean and standard deviation of {seeds} seeds" if seeds > 1 else "one seed"
+    from replication.figures.typeset import seed_count
+
+    seeds = seed_count(table["seed"], table["trained_on"])
+    several = f"mean and standard deviation of {seeds}" if seeds != "1 seed" else seeds
     means = table.drop_duplicates(["trained_on", "set", "method", "quantity"])
     parts = [_table_part(figure, f"Trained here ({several})", means, 1)]
     if published is not None:

@@ -15,7 +15,9 @@ from transformer_dynamics.lp_ft.settings.runs import Optimiser, Schedule, Tuning
 from transformer_dynamics.lp_ft.training.classifier import Classifier
 
 Arrays = dict[str, NDArray[Any]]
-CURVES = ("norms", "losses", "accuracies", "scores", "evaluated")
+CURVES = (
+    "norms", "bias_norms", "logit_norms", "losses", "accuracies", "scores", "evaluated",
+)  # fmt: skip
 """Fields of `State` that are lists of numbers."""
 DIVERGED = -1.0
 """Score of an epoch after which logits are not finite: below that of every other one."""
@@ -32,6 +34,10 @@ class State(NamedTuple):
     """Trained parameters of the epoch that is kept."""
     norms: list[float]
     """[step + 1] ||V||_F before the first step and after each."""
+    bias_norms: list[float]
+    """[step + 1] ||b|| at the same times."""
+    logit_norms: list[float]
+    """[step] mean ||f(x)|| over the batch before the step, with dropout."""
     losses: list[float]
     """[step] mean cross-entropy of the batch before the step, with dropout, in nats."""
     accuracies: list[float]
@@ -118,8 +124,14 @@ def _take_step(state: State, batch: Tokens, seed: int, rate: float, clip: float 
         group["lr"] = rate
     state.optimiser.step()
     state.losses.append(float(loss.detach()))
+    state.logit_norms.append(float(logits.detach().double().norm(dim=1).mean()))
     state.accuracies.append(float((logits.argmax(dim=1) == labels).double().mean()))
     state.norms.append(model.head.norm)
+    state.bias_norms.append(_bias_norm(model))
+
+
+def _bias_norm(model: Classifier) -> float:
+    return float(torch.linalg.vector_norm(model.bias.detach()))
 
 
 def _score_epoch(schedule: Schedule, state: State, validation: Tokens) -> None:
@@ -159,7 +171,7 @@ def initial_state(model: Classifier, optimiser: Optimiser, updates: Updates) -> 
         steps = torch.optim.AdamW(trained, betas=(first, second), eps=updates.epsilon, **shared)
     else:
         steps = torch.optim.SGD(trained, momentum=updates.momentum, **shared)
-    return State(model, steps, {}, [model.head.norm], [], [], [], [])
+    return State(model, steps, {}, [model.head.norm], [_bias_norm(model)], [], [], [], [], [])
 
 
 def restored_state(model: Classifier, tuning: Tuning, kept: Mapping[str, NDArray[Any]]) -> State:

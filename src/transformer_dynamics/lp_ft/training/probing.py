@@ -21,6 +21,10 @@ class DescentPath(NamedTuple):
     """[points] number of steps before each point."""
     norms: Floats
     """[points] ||V||_F."""
+    bias_norms: Floats
+    """[points] ||b||."""
+    logit_norms: Floats
+    """[points] mean ||f(x)|| over training samples."""
     losses: Floats
     """[points] mean cross-entropy, in nats."""
     accuracies: Floats
@@ -61,7 +65,9 @@ def descent_path(start: Head, train: Samples, choice: ProbeChoice) -> DescentPat
             radial = np.sum(gradient * weight, axis=1)
             right = np.mean(logits.argmax(axis=1) == train.labels)
             loss = negative_log_likelihood(logits, train.labels)
-            rows.append((step, np.linalg.norm(weight), loss, right, np.mean(radial < 0)))
+            lengths = [np.linalg.norm(each) for each in (weight, bias)]
+            length = np.linalg.norm(logits, axis=1).mean()
+            rows.append((step, *lengths, length, loss, right, np.mean(radial < 0)))
         weight = weight - eta * gradient
         bias = bias - eta * error.sum(axis=0)
     steps, *columns = (np.array(column) for column in zip(*rows, strict=True))

@@ -42,9 +42,9 @@ def train(
 
     Returns:
         The seed first. Heads, float32, V [C, h] and b [C]: `random_weight`, `start_weight`,
-        `start_bias`, `weight`, `bias`. By step: `steps`, `norms` (one more than) `losses` and
-        `accuracies` of batches; of LP by point of its path, see `probing.DescentPath`, with
-        `falling`.
+        `start_bias`, `weight`, `bias`. By step: `steps`, `norms` and `bias_norms` (one more than)
+        `logit_norms`, `losses` and `accuracies` of batches; of LP by point of its path, see
+        `probing.DescentPath`, with `falling`.
         By epoch: `scores`, `evaluated`; `chosen`. Places of the samples in their published splits:
         `train_places`, `validation_places`. Without dropout `validation_logits`; of each test set,
         `test` and those out of distribution, `<name>_logits` [n, C] and `<name>_features` [n, h].

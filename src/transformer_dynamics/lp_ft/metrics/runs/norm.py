@@ -11,21 +11,29 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Tell ||V||_F, loss and accuracy on training samples by step.
+    """Tell ||V||_F, ||b||, logits, loss and accuracy on training samples by step.
 
     Returns:
-        Columns of a run; step (number of steps before), norm, loss (nats)
-        and accuracy. Of LP these are points of full-batch gradient descent, with loss and accuracy
-        of all training samples, and falling, the share of rows of V whose loss falls as they become
-        longer. Of other methods loss and accuracy are those of the next batch, with dropout, NaN at
-        the end; falling is NaN.
+        Columns of a run; step (number of steps before), norm, bias_norm,
+        logit_norm (the mean of ||f(x)||), loss (nats) and accuracy. Of LP these are points of
+        full-batch gradient descent, with logits, loss and accuracy of all training samples, and
+        falling, the share of rows of V whose loss falls as they become longer. Of other methods
+        logits, loss and accuracy are those of the next batch, with dropout, NaN at the end; falling
+        is NaN.
     """
     return pd.concat([_step_rows(run) for run in trained_runs(job, runs)], ignore_index=True)
 
 
 def _step_rows(run: TrainedRun) -> pd.DataFrame:
     steps = run.arrays["steps"]
-    columns = {"norm": "norms", "loss": "losses", "accuracy": "accuracies", "falling": "falling"}
+    columns = {
+        "norm": "norms",
+        "bias_norm": "bias_norms",
+        "logit_norm": "logit_norms",
+        "loss": "losses",
+        "accuracy": "accuracies",
+        "falling": "falling",
+    }
     values = {}
     for column, name in columns.items():
         given = run.arrays.get(name, np.empty(0))
