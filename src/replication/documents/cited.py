@@ -17,6 +17,7 @@ knows the kept results of all studies:
                                             that of all papers
     reproductions(), reproduced()           what others sent in, by processor and by study
     benchmark("error_rates")                a table of `benchmarks/`
+    tolerances["counts"].spread             what may differ on another processor, see `differences`
     site                                    address of the published pages; empty if there is none
 
 Numbers that were measured by hand stand between the comments `{# measured by COMMAND #}` and
@@ -62,6 +63,12 @@ from replication.plan.cost import HEADER, MEASURED, Cost, cost_rows
 from replication.plan.cost import costs as study_costs
 from replication.plan.recorded_times import Records
 from replication.study.claims import Statistical
+from replication.verify.differences import (
+    ACROSS_PROCESSORS,
+    COUNTS,
+    LOGARITHM_OF_P,
+    STANDARD_ERRORS,
+)
 from replication.verify.reference import figure_path
 from replication.verify.reproductions import Reproduction
 
@@ -228,6 +235,10 @@ def _citable_values(
         "level": Statistical.model_fields["level"].default,
         "fewest_seeds": FEWEST_SEEDS,
         "probability": PROBABILITY,
+        "tolerances": {
+            each.name: each._asdict() for each in (ACROSS_PROCESSORS, COUNTS, LOGARITHM_OF_P)
+        },
+        "standard_errors": STANDARD_ERRORS,
         "site": _site(),
     }
 
