@@ -204,7 +204,7 @@ def _citable_values(
         return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere, link))
 
     def cost(study: str = "") -> str:
-        told = [find(study)] if study else filter(_is_of_a_paper, studies)
+        told = [find(study)] if study else [*filter(_is_of_a_paper, studies)]
         return _cost_in_words([study_costs(each.jobs, records)[-1] for each in told])
 
     def costs(study: str) -> str:
