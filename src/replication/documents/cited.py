@@ -10,11 +10,14 @@ knows the kept results of all studies:
     settings.mine                           default settings
     abstract("mine"), abstracts("mine")     an abstract with its marks; the number of marks, of all
                                             papers if none is named
-    refuted()                               sentences of abstracts that do not hold
+    refuted()                               sentences of abstracts that do not hold; of those with
+                                            the same claims the last version's
     headlines(), not_holding(), counts()    tables of claims, of the studies that are named
-    cost("mine"), costs("mine")             the recorded cost, in words and as a table
+    cost("mine"), costs("mine")             the recorded cost, in words, and as a table; cost() is
+                                            that of all papers
     reproductions(), reproduced()           what others sent in, by processor and by study
     benchmark("error_rates")                a table of `benchmarks/`
+    tolerances["counts"].spread             what may differ on another processor, see `differences`
     site                                    address of the published pages; empty if there is none
 
 Numbers that were measured by hand stand between the comments `{# measured by COMMAND #}` and
@@ -60,6 +63,12 @@ from replication.plan.cost import HEADER, MEASURED, Cost, cost_rows
 from replication.plan.cost import costs as study_costs
 from replication.plan.recorded_times import Records
 from replication.study.claims import Statistical
+from replication.verify.differences import (
+    ACROSS_PROCESSORS,
+    COUNTS,
+    LOGARITHM_OF_P,
+    STANDARD_ERRORS,
+)
 from replication.verify.reference import figure_path
 from replication.verify.reproductions import Reproduction
 
@@ -194,6 +203,10 @@ def _citable_values(
         link = claim_links(document, study)
         return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere, link))
 
+    def cost(study: str = "") -> str:
+        told = [find(study)] if study else [*filter(_is_of_a_paper, studies)]
+        return _cost_in_words([study_costs(each.jobs, records)[-1] for each in told])
+
     def costs(study: str) -> str:
         found = study_costs(find(study).jobs, records)
         return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
@@ -212,7 +225,7 @@ def _citable_values(
         "headlines": of_studies(lambda told: headline_lines(told, document)),
         "not_holding": of_studies(lambda told: lines_not_holding(told, document)),
         "counts": of_studies(count_lines),
-        "cost": lambda study: _cost_in_words(study_costs(find(study).jobs, records)[-1]),
+        "cost": cost,
         "costs": costs,
         "reproductions": lambda: "\n".join(reproduction_lines(sent_in)),
         "reproduced": lambda: "\n".join(reproduction_lines_by_study(sent_in)),
@@ -222,6 +235,10 @@ def _citable_values(
         "level": Statistical.model_fields["level"].default,
         "fewest_seeds": FEWEST_SEEDS,
         "probability": PROBABILITY,
+        "tolerances": {
+            each.name: each._asdict() for each in (ACROSS_PROCESSORS, COUNTS, LOGARITHM_OF_P)
+        },
+        "standard_errors": STANDARD_ERRORS,
         "site": _site(),
     }
 
@@ -255,22 +272,29 @@ def _from_document(document: str, study: str) -> str:
 
 def _refuted_lines(studies: Iterable[StudyResults], document: str) -> list[str]:
     """Return the sentences of abstracts that do not hold, as the lines of a list."""
-    found: dict[str, str] = {}
-    for told in studies:
+    found: dict[tuple[str, ...], str] = {}
+    for told in filter(_is_of_a_paper, studies):
         link = claim_links(document, told.name)
         for sentences in sentences_by_version(told.jobs.registry, told.verdicts).values():
             for each in sentences:
-                if each.mark == "does not hold" and told.jobs.registry.url:
+                if each.mark == "does not hold":
                     words = escape_markdown(without_latex(each.sentence.words))
                     claims = ", ".join(link(claim, None) for claim in each.sentence.claims)
-                    found[words] = f"* `{told.name}`: “{words}” ({claims})"
+                    key = (told.name, *each.sentence.claims)
+                    found[key] = f"* `{told.name}`: “{words}” ({claims})"
     return [*found.values()]
 
 
-def _cost_in_words(cost: Cost) -> str:
-    """Return what all jobs of a study take, in words."""
-    hours = cost.minutes / 60
-    time = f"{hours:.1f} hours" if hours > 1 else f"{cost.minutes:.0f} minutes"
-    missing = f", without {cost.unknown} jobs that are not recorded" if cost.unknown else ""
-    memory = "" if cost.mib is None else f"; the largest job takes {cost.mib / 1024:.1f} GiB"
+def _is_of_a_paper(told: StudyResults) -> bool:
+    return bool(told.jobs.registry.url)
+
+
+def _cost_in_words(costs: Sequence[Cost]) -> str:
+    """Return what all jobs of some studies take, in words, given the sum of each."""
+    minutes = sum(each.minutes for each in costs)
+    unknown = sum(each.unknown for each in costs)
+    most = max((each.mib for each in costs if each.mib is not None), default=None)
+    time = f"{minutes / 60:.1f} hours" if minutes > 60 else f"{minutes:.0f} minutes"
+    missing = f", without {unknown} jobs that are not recorded" if unknown else ""
+    memory = "" if most is None else f"; the largest job takes {most / 1024:.1f} GiB"
     return f"{time} of one core{missing}{memory}"

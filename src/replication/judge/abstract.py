@@ -188,16 +188,21 @@ def sentences_by_version(
 ) -> dict[str, list[MarkedSentence]]:
     """Return the marked sentences of each version that no earlier version has.
 
-    Arguments as `abstract_lines`; where a version repeats sentences, its name says so.
+    Arguments as `abstract_lines`; where a version repeats sentences, its name says so. Marks of
+    LaTeX make no other sentence, and other claims do.
     """
     parts: dict[str, list[MarkedSentence]] = {}
     seen: list[Sentence] = []
     for abstract in registry.abstracts:
         found = mark_sentences(registry, abstract, verdicts, elsewhere)
-        new = [each for each in found if each.sentence not in seen]
+        new = [each for each in found if _as_shown(each.sentence) not in seen]
         parts[abstract.version + WORDS_DIFFER * (len(new) < len(found))] = new
-        seen += abstract.sentences
+        seen += map(_as_shown, abstract.sentences)
     return parts
+
+
+def _as_shown(sentence: Sentence) -> Sentence:
+    return sentence.model_copy(update={"words": without_latex(sentence.words)})
 
 
 def _mark_in_markdown(found: MarkedSentence, scales: list[str]) -> str:

@@ -245,6 +245,15 @@ def test_a_sentence_that_a_later_version_decides_otherwise_is_shown_again():
     assert [each.sentence.claims for each in rows] == [["B1"]]
 
 
+def test_marks_of_latex_make_no_other_sentence():
+    first = {**SENTENCES[0], "words": r"See \url{https://a.org} of it."}
+    again = {**SENTENCES[0], "words": "See https://a.org of it."}
+    paper = registry(
+        {"version": "v1", "sentences": [first]}, {"version": "v2", "sentences": [again]}
+    )
+    assert sentences_by_version(paper, {})[f"v2{WORDS_DIFFER}"] == []
+
+
 @pytest.mark.parametrize("study", ["nowhere", "own", "undecided"])
 def test_a_sentence_that_the_other_study_does_not_decide_is_refused(study):
     elsewhere = [{"words": "on text, too.", "study": study}]
