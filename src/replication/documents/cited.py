@@ -5,7 +5,8 @@ knows the kept results of all studies:
 
     tables["mine/fig1"], caption("fig6")    numbers and caption of a figure, by its file's name
     verdict("T1"), verdict("mine/L1")       a verdict, of the document's own study or of another one
-    judged("T1", "mine/L1")                 the same in words, with links to the claims
+    judged("T1", "mine/L1")                 the same in words, with links to the claims, and the
+                                            remark that a claim was declared late
     pictures("mine", "fig1", "fig4")        links to pictures of the gallery
     settings.mine                           default settings
     abstract("mine"), abstracts("mine")     an abstract with its marks; the number of marks, of all
@@ -26,7 +27,7 @@ Numbers that were measured by hand stand between the comments `{# measured by CO
 
 import os
 import re
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ from replication.judge.abstract import (
     abstract_lines,
     count_marks,
     decided_sentences,
-    sentences_by_version,
+    mark_sentences,
     short_verdict,
     without_latex,
 )
@@ -162,15 +163,20 @@ def _citable_values(
         if figure_path(name) in reference.tables
     }
 
+    late = {
+        told.name: {claim.id for claim in told.jobs.registry.claims if claim.declared_late}
+        for told in studies
+    }
     find_verdict = verdict_finder(verdicts.get)
 
     def judged(*claims: str) -> str:
         """Return verdicts in words, with links to the claims."""
         found = []
         for name in claims:
-            said = short_verdict(find_verdict(name))
+            verdict = find_verdict(name)
             study, _, claim = name.rpartition("/")
             home = study or next(each.study.name for each, kept_ in kept if name in kept_.verdicts)
+            said = short_verdict(verdict, late=claim in late[home])
             found.append(f"{claim_links(document, home)(claim, None)}: {said}")
         return "; ".join(found)
 
@@ -271,18 +277,46 @@ def _from_document(document: str, study: str) -> str:
 
 
 def _refuted_lines(studies: Iterable[StudyResults], document: str) -> list[str]:
-    """Return the sentences of abstracts that do not hold, as the lines of a list."""
-    found: dict[tuple[str, ...], str] = {}
-    for told in filter(_is_of_a_paper, studies):
-        link = claim_links(document, told.name)
-        for sentences in sentences_by_version(told.jobs.registry, told.verdicts).values():
-            for each in sentences:
-                if each.mark == "does not hold":
-                    words = escape_markdown(without_latex(each.sentence.words))
-                    claims = ", ".join(link(claim, None) for claim in each.sentence.claims)
-                    key = (told.name, *each.sentence.claims)
-                    found[key] = f"* `{told.name}`: “{words}” ({claims})"
-    return [*found.values()]
+    """Return the sentences of abstracts that do not hold, as the lines of a list.
+
+    Sentences of several versions that the same claims decide are one line, which names versions.
+    """
+    return [
+        _refuted_line(told, claims, versions, document)
+        for told in filter(_is_of_a_paper, studies)
+        for (claims, _), versions in _refuted_sentences(told).items()
+    ]
+
+
+def _refuted_sentences(told: StudyResults) -> dict[tuple[tuple[str, ...], int], dict[str, str]]:
+    """Return the words of a study's sentences that do not hold, by version.
+
+    A key names the claims, and tells sentences of a version that have the same ones apart.
+    """
+    found: dict[tuple[tuple[str, ...], int], dict[str, str]] = {}
+    for abstract in told.jobs.registry.abstracts:
+        seen: Counter[tuple[str, ...]] = Counter()
+        for each in mark_sentences(told.jobs.registry, abstract, told.verdicts):
+            claims = tuple(each.sentence.claims)
+            if each.mark == "does not hold":
+                words = without_latex(each.sentence.words)
+                found.setdefault((claims, seen[claims]), {})[abstract.version] = words
+                seen[claims] += 1
+    return found
+
+
+def _refuted_line(
+    told: StudyResults, claims: Iterable[str], versions: Mapping[str, str], document: str
+) -> str:
+    """Return the line of a sentence that does not hold; `versions` has its words by version."""
+    link = claim_links(document, told.name)
+    words = next(iter(versions.values()))
+    same = [version for version, said in versions.items() if said == words]
+    others = [version for version in versions if version not in same]
+    where = "; in other words in ".join(" and ".join(each) for each in (same, others) if each)
+    shown = f", {escape_markdown(where)}" * (len(told.jobs.registry.abstracts) > 1)
+    links = ", ".join(link(claim, None) for claim in claims)
+    return f"* `{told.name}`: “{escape_markdown(words)}” ({links}){shown}"
 
 
 def _is_of_a_paper(told: StudyResults) -> bool:

@@ -11,6 +11,7 @@ __all__ = [
     "corrections",
     "judgement",
     "scorecard",
+    "scorecard_drawing",
     "scorecard_figure",
     "sensitivity",
     "statistics",

@@ -18,6 +18,8 @@ Link = Callable[[str, str | None], str]
 """Maker of Markdown from a claim's number, and from the study that judges it if not this one."""
 WORDS_DIFFER = ", where its words are others"
 """Text after the name of a version that shows only the sentences that no earlier version has."""
+DECLARED_LATE = "declared late"
+"""Remark beside a claim that was declared after its seeds had been seen."""
 
 
 class MarkedSentence(NamedTuple):
@@ -125,7 +127,7 @@ def _mark_sentence(
 
 
 def _note(claim: Claim) -> str:
-    remarks = ("declared late" * claim.declared_late, "the authors answer" * bool(claim.answer))
+    remarks = (DECLARED_LATE * claim.declared_late, "the authors answer" * bool(claim.answer))
     return "; ".join(filter(None, remarks))
 
 
@@ -238,29 +240,31 @@ def _capital(text: str) -> str:
 
 def deciding_claims(found: MarkedSentence, link: Link) -> str:
     """Return the claims that decide a sentence, and how much of each holds, or why none does."""
-    if found.sentence.why:
-        return found.sentence.why
-    study = found.sentence.study
+    why, study = found.sentence.why, found.sentence.study
     if not found.verdicts:
-        return f"see {study}"
-    return Markdown(
-        ", ".join(
-            link(claim, study) + (f" ({escape_markdown(words)})" if words else "")
-            for claim, words in found.claims_with_remarks
-        )
+        return why or f"see {study}"
+    claims = ", ".join(
+        link(claim, study) + (f" ({escape_markdown(words)})" if words else "")
+        for claim, words in found.claims_with_remarks
     )
+    return Markdown(f"{escape_markdown(why)} See {claims}." if why else claims)
 
 
 def _verdict_unless_holding(verdict: Verdict) -> str:
     return "" if verdict.verdict in HOLDING else short_verdict(verdict)
 
 
-def short_verdict(verdict: Verdict) -> str:
-    """Return a verdict in a few words: "in part, 4 of 6 hold"."""
+def short_verdict(verdict: Verdict, *, late: bool = False) -> str:
+    """Return a verdict in a few words: "in part, declared late, 4 of 6 hold".
+
+    Args:
+        verdict: the verdict.
+        late: whether its claim was declared after its seeds had been seen.
+    """
     counted = verdict.counted
-    if len(counted) < 2 or verdict.verdict in HOLDING:
-        return verdict.verdict
-    return f"{verdict.verdict}, {verdict.holding} of {len(counted)} hold"
+    has_count = len(counted) > 1 and verdict.verdict not in HOLDING
+    count = f"{verdict.holding} of {len(counted)} hold" * has_count
+    return ", ".join(filter(None, [verdict.verdict, DECLARED_LATE * late, count]))
 
 
 def count_marks(

@@ -13,7 +13,7 @@ from replication.base.strict import Strict, shorten, unknown_key
 from replication.judge.scorecard_figure import (
     Scorecard,
     claims_of_sentences,
-    judged_sentences,
+    sentences_of,
 )
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.metric_types import refuse_unreadable
@@ -191,7 +191,7 @@ class Tasks:
             uses = {"cells": self._cells()}
             reads = tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)
         elif isinstance(figure, Scorecard):
-            sentences = judged_sentences(self._jobs.registry)
+            sentences = sentences_of(self._jobs.registry)
             uses = {"sentences": sentences}
             reads = tuple(self._jobs.verdict(claim) for claim in claims_of_sentences(sentences))
         settings = {"figure": figure.model_dump(mode="json", exclude={"published"}), "uses": uses}

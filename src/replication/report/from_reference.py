@@ -15,6 +15,7 @@ from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.documents.figure_texts import CitedFigure
+from replication.judge.abstract import decided_sentences
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -83,6 +84,7 @@ def write_pages(
     recorded = read_history(history) if history else None
     site = Site(pages=names, command=f"{COMMAND} {{}}")
     kept = [_read_study(root, studies[name], site) for name in names]
+    _add_scorecards(kept)
     _make_folder(output)
     pages = {name: output / f"{name}.html" for name in names}
     for page in pages.values():
@@ -149,10 +151,16 @@ def _read_study(root: Path, study: Study, site: Site) -> StudyReference:
         )
     alone = {study.name: study}
     jobs = Jobs.of(configure({}, alone), alone)
-    if SCORECARD in jobs.studies[study.name].figures:
-        made = table_of_verdicts(registry, reference.verdicts)
-        reference.tables[figure_path(SCORECARD)] = made
     return StudyReference(jobs, study.name, registry, folder, reference, site)
+
+
+def _add_scorecards(kept: list[StudyReference]) -> None:
+    """Add the tables of scorecards to the references, which hold only what makes them."""
+    decided = decided_sentences((each.registry, each.reference.verdicts) for each in kept)
+    for each in kept:
+        if SCORECARD in each.jobs.studies[each.name].figures:
+            made = table_of_verdicts(each.registry, each.reference.verdicts, decided)
+            each.reference.tables[figure_path(SCORECARD)] = made
 
 
 def _renewal_command(study: str) -> str:

@@ -36,20 +36,22 @@ SCORECARD: Literal["scorecard"] = "scorecard"
 SCORECARD_TEXT = FigureText(
     label="Scorecard",
     title="The abstract, sentence by sentence",
-    drawn="""A row for each of {{ table.sentence.nunique() | words }} sentences of the abstract that
-    experiments or proofs can decide:
-    {% for mark, rows in table.drop_duplicates("sentence").groupby("mark", sort=False) %}{{ mark }}
-    {{ rows | length }}{{ ", " if not loop.last }}{% endfor %}. Beside each stand the claims that
+    drawn="""{% set shown = table[table["mark"] != "no empirical statement"] %}
+    {% set shown = shown.drop_duplicates("sentence") %}A row for each of
+    {{ shown | length | words }} sentences of the abstract that experiments or proofs can decide:
+    {% for mark, rows in shown.groupby("mark", sort=False) %}{{ mark }}
+    {{ rows | length }}{{ ", " if not loop.last }}{% endfor %}. Below each stand the claims that
     decide it, a line each, with their comparisons on a common axis.""",
     caption="""Sentences of the abstract that experiments or proofs can decide, with their marks.
-    A line is a claim that decides the sentence. A point is a comparison: a circle holds, a square
-    is open, a cross does not hold. The bar is the interval of the least favourable comparison; a
-    statement of the theory has none. The shaded range is needed. Distances from its end are in
-    margins: the smallest effect that matters, so that a claimed direction begins at the dotted
-    line, or half the width of a range with an upper and a lower end. Claims that have neither
-    are in units of their bound or of half their interval. Points that are farther away stand at
-    the end of the axis. The counts are comparisons that hold, of all that count, and seeds
-    behind each.""",
+    Below a sentence stand the claims that decide it. A point is a comparison: a filled circle
+    holds, a hollow square is open, a triangle is too small to count, a cross is the opposite or
+    outside the range. Its bar is the interval that decides. The shaded range is needed. Distances
+    from its end are in units of the smallest effect that counts, so that no effect at all lies at
+    the dotted line, or of half the width of a range with an upper and a lower end. An arrow names
+    distances beyond the axis. Claims without such a unit, and computed statements of the theory,
+    have no place on the axis: the values found stand there, and the one that is needed. A claim
+    that was declared after its seeds had been seen is marked as late. The counts are comparisons
+    that hold, of all that count, and seeds behind each.""",
 )
 """Texts of that figure."""
 
@@ -119,7 +121,7 @@ class Sentence(Strict):
     words: Text
     """Published words."""
     claims: list[Number] = []
-    """Numbers of the claims that decide the sentence."""
+    """Numbers of the claims that decide the sentence, or that the reason of its mark names."""
     study: Name | None = None
     """Name of the paper's other study, if that decides the sentence."""
     mark: Unjudged | None = None
@@ -129,7 +131,8 @@ class Sentence(Strict):
 
     @model_validator(mode="after")
     def _check_decided(self) -> Self:
-        given = [bool(self.claims), self.study is not None, self.mark is not None]
+        has_claims = bool(self.claims) and self.mark != "no empirical statement"
+        given = [has_claims, self.study is not None, self.mark is not None]
         if sum(given) != 1 or (self.mark is None) != (self.why is None):
             raise ValueError(
                 "a sentence of an abstract names the claims that decide it, or the study that does,"

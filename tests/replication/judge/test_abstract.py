@@ -153,6 +153,9 @@ def test_a_later_version_has_only_what_no_earlier_one_says():
 def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
     assert short_verdict(verdict("A", "replicated", 3)) == "replicated"
     assert short_verdict(verdict("A", "open", 0, 1)) == "open"
+    late = short_verdict(verdict("A", "does not hold", 0, 2), late=True)
+    assert late == "does not hold, declared late, 0 of 2 hold"
+    assert short_verdict(verdict("A", "replicated", 3), late=True) == "replicated, declared late"
     assert short_verdict(verdict("A", "does not hold", 0, 2)) == "does not hold, 0 of 2 hold"
 
 
@@ -216,6 +219,19 @@ def test_what_was_declared_late_or_answered_is_told_beside_its_number():
         "A1 (declared late), A2 (open, 0 of 2 hold; declared late; the authors answer)" in lines[3]
     )
     assert paper.claims[1].remarks == f"{LATE} The authors: We disagree."
+
+
+def test_a_sentence_of_intent_has_no_verdict_and_names_the_claims_behind_it():
+    intent = {
+        "words": "We consider A.", "claims": ["A1"], "mark": "no empirical statement",
+        "why": "It says what is considered.",
+    }  # fmt: skip
+    paper = registry({"version": "v1", "sentences": [intent]})
+    verdicts = {"A1": verdict("A1", "does not hold", 0, 2)}
+    (found,) = mark_sentences(paper, paper.abstracts[0], verdicts)
+    assert found.mark == "no empirical statement"
+    said = "It says what is considered. See [A1](#own) (does not hold, 0 of 2 hold)."
+    assert deciding_claims(found, linked) == said
 
 
 def test_marks_of_latex_are_not_shown():

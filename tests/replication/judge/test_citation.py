@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -23,7 +24,7 @@ from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.report.captions import Captions
-from replication.study.registry import SCORECARD, Abstract, FigureText
+from replication.study.registry import SCORECARD, Abstract, FigureText, Sentence
 from replication.study.studies import find_studies
 from replication.verify.reference import (
     figure_path,
@@ -330,8 +331,33 @@ def test_a_verdict_is_of_the_own_study_or_of_the_one_that_is_named(studies):
     assert filled('{{ judged("C3", "scan_and_snap/T22d") }}', studies) == (
         "[C3](claims.md#C3): does not hold; [T22d](../scan_and_snap/claims.md#T22d): reproduced"
     )
+    assert filled('{{ judged("scan_and_snap/T20c") }}', studies) == (
+        "[T20c](../scan_and_snap/claims.md#T20c): does not hold, declared late, 0 of 3 hold"
+    )
     both = 'E1 {{ judged("C1") }}'
     assert "../../../docs/example" in filled(both, studies, "src/papers/example/README.md")
+
+
+def test_a_sentence_of_several_versions_that_does_not_hold_is_one_line_with_versions():
+    sentences = [Sentence(words=words, claims=["A1"]) for words in ("It works.", "It does work.")]
+    versions = {"v1": [sentences[0]], "v2": [sentences[0]], "v3": [sentences[1]] * 2}
+    abstracts = [Abstract(version=name, sentences=each) for name, each in versions.items()]
+    failed = Verdict.without_evidence("A1", "no").model_copy(update={"verdict": "does not hold"})
+
+    def refuted(abstracts):
+        registry = JOBS.studies["scan_and_snap"].registry
+        registry = registry.model_copy(update={"abstracts": abstracts, "claims": []})
+        told = SimpleNamespace(
+            name="mine", jobs=SimpleNamespace(registry=registry), verdicts={"A1": failed}
+        )
+        return cited._refuted_lines([told], "README.md")
+
+    line = "* `mine`: “It works.” ([A1](docs/mine/claims.md#A1))"
+    assert refuted(abstracts[:1]) == [line]
+    assert refuted(abstracts) == [
+        f"{line}, v1 and v2; in other words in v3",
+        "* `mine`: “It does work.” ([A1](docs/mine/claims.md#A1)), v3",
+    ]
 
 
 def test_a_study_that_a_document_names_must_be_there(studies):

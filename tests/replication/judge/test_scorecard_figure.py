@@ -6,12 +6,12 @@ import pytest
 
 from replication.figures.marks import unknown_marks
 from replication.figures.style import set_style
+from replication.judge.scorecard_drawing import width, wrap
 from replication.judge.scorecard_figure import (
-    FARTHEST,
     Scorecard,
     claims_of_sentences,
     draw,
-    judged_sentences,
+    sentences_of,
     table,
 )
 from replication.judge.verdicts import Comparison, Verdict
@@ -30,10 +30,13 @@ def verdict(claim, *comparisons, outcome="replicated", seeds=8):
     )
 
 
-def sentence(*claims, words="It works.", untested=(), study=None, mark=None, version="v1"):
+def sentence(
+    *claims, words="It works.", untested=(), study=None, mark=None, why=None, version="v1", late=()
+):
     return {
         "version": version, "words": words, "claims": [*claims], "untested": [*untested],
-        "study": study, "mark": mark,
+        "says": {claim: f"{claim} says so." for claim in (*claims, *untested)}, "late": [*late],
+        "study": study, "mark": mark, "why": why,
     }  # fmt: skip
 
 
@@ -58,29 +61,34 @@ DIRECTIONS = {
     "one side of the middle": (
         {"estimate": 0.2, "low": 0.1, "high": 0.3, "lower": -0.4, "upper": 0.4}, [0.5, 0.25, 0.75],
     ),
-    "unit is the bound": ({"estimate": 3.0, "low": 2.5, "high": 3.5, "lower": 2.0, "bound": 2},
-                          [0.5, 0.25, 0.75]),
-    "unit is half the interval": ({"estimate": 3.0, "low": 1.0, "high": 5.0, "lower": 0.0,
-                                   "bound": 0}, [1.5, 0.5, 2.5]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("numbers", "expected"), DIRECTIONS.values(), ids=[*DIRECTIONS])
-def test_distances_are_in_margins_and_positive_inside(numbers, expected):
+def test_distances_are_in_smallest_effects_and_positive_inside(numbers, expected):
     assert np.allclose(distances(**numbers), expected, rtol=1e-12)
 
 
-def test_theory_has_no_interval_and_far_points_stand_at_the_end():
-    assert distances(estimate=0.0, upper=1e-9)[0] == 1
-    assert np.isnan(distances(estimate=0.0, upper=1e-9)[1])
-    assert distances(estimate=1e9, lower=0.5, bound=0)[0] == FARTHEST
-    assert distances(estimate=-1e9, lower=0.5, bound=0)[0] == -FARTHEST
-    assert distances(estimate=0.0, lower=0.0, upper=0.0)[0] == 0
-    assert distances(estimate=0.0, lower=0.0)[0] == 0
+WITHOUT_UNIT = {
+    "theory": {"estimate": 0.0, "upper": 1e-9},
+    "no smallest effect": {"estimate": 3.0, "low": 2.5, "high": 3.5, "lower": 2.0, "bound": 2},
+    "a point": {"estimate": 0.0, "low": -1, "high": 1, "lower": 0.0, "upper": 0.0},
+}
+
+
+@pytest.mark.parametrize("numbers", WITHOUT_UNIT.values(), ids=[*WITHOUT_UNIT])
+def test_a_claim_without_a_unit_has_no_place(numbers):
+    assert np.isnan(distances(**numbers)).all()
+
+
+def test_no_effect_has_a_place_where_a_direction_is_claimed():
+    direction, equal = (numbers for numbers, _ in list(DIRECTIONS.values())[::3])
+    said = [verdict("T1", comparison(**direction), comparison(**equal))]
+    assert [*table(FIGURE, *said, sentences=[sentence("T1")])["no_effect"].fillna(0)] == [-1, 0]
 
 
 def whole_table():
-    held = verdict("T1", comparison(lower=0.5, bound=0, low=0.8, high=1.2))
+    held = verdict("T1", comparison(estimate=9, lower=0.5, bound=0, low=8.0, high=10.0))
     proved = [
         verdict(name, comparison(upper=2.0), outcome="verified", seeds=0) for name in ("T2", "T3")
     ]
@@ -88,29 +96,36 @@ def whole_table():
         "T4",
         comparison("fails", estimate=-2.0, lower=0.5, bound=0, low=-2.5, high=-1.5),
         comparison("open", estimate=0.6, lower=0.5, bound=0, low=-0.5, high=1.5),
+        comparison("none", estimate=0.1, lower=0.5, bound=0, low=-0.1, high=0.3),
         comparison(lower=0.5, bound=0, is_robustness=True),
         outcome="does not hold",
     )
     unmeasured = Verdict.without_evidence("T5", "no data")
+    bare = verdict("T7", comparison("fails", estimate=16.5, upper=1.0, bound=1, low=16, high=17),
+                   outcome="does not hold")  # fmt: skip
     sentences = [
         sentence("T1", "T2", "T3", words="It $works and scans_\\emph{all} tokens of a text."),
-        sentence("T4", "T5", words="It snaps.", untested=["T6"]),
-        sentence(words="It is fast.", mark="not tested", version="v2"),
-        sentence(words="On text, too.", study="text"),
+        sentence("T4", "T5", words="It snaps.", untested=["T6"], late=["T4"]),
+        sentence("T4", "T7", words="It snaps again.", version="v2"),
+        sentence(words="It is fast.", mark="not tested", why="No time.", version="v2"),
+        sentence(words="It is new.", mark="no empirical statement", why="Praise.", version="v2"),
+        sentence(words="On text, too.", study="text", version="v2"),
     ]
-    assert claims_of_sentences(sentences) == ["T1", "T2", "T3", "T4", "T5"]
-    return table(FIGURE, held, *proved, lost, unmeasured, sentences=sentences)
+    assert claims_of_sentences(sentences) == ["T1", "T2", "T3", "T4", "T5", "T7"]
+    return table(FIGURE, held, *proved, lost, unmeasured, bare, sentences=sentences)
 
 
 def test_a_row_is_a_comparison_that_counts_and_every_sentence_has_its_mark():
     found = whole_table()
     assert list(found.columns) == list(FIGURE.columns)
-    assert [*found["claim"].fillna("")] == ["T1", "T2", "T3", "T4", "T4", "T5", "T6", "", ""]
+    claims = ["T1", "T2", "T3", *["T4"] * 3, "T5", "T6", *["T4"] * 3, "T7", "", "", ""]
+    assert [*found["claim"].fillna("")] == claims
     marks = found.drop_duplicates("sentence").set_index("sentence")["mark"]
-    assert marks.to_dict() == {
-        1: "holds", 2: "does not hold", 3: "not tested", 4: "decided by text",
-    }  # fmt: skip
-    assert found[["holding", "comparisons", "seeds"]].iloc[3].tolist() == [0, 2, 8]
+    assert [*marks] == [
+        "holds", "does not hold", "does not hold", "not tested", "no empirical statement",
+        "decided by text",
+    ]  # fmt: skip
+    assert found[["holding", "comparisons", "seeds"]].iloc[3].tolist() == [0, 3, 8]
 
 
 @pytest.mark.filterwarnings("error")
@@ -121,24 +136,28 @@ def test_picture_shows_its_table_and_words_as_they_are(tmp_path):
     shown = pd.read_csv(path)
     drawing = draw(FIGURE, shown)
     assert list(unknown_marks(drawing, [shown])) == []
-    said = [text.get_text() for axes in drawing.axes for text in axes.texts]
+    said = [text.get_text() for text in drawing.texts]
     for words in (
-        " holds ",
-        " does not hold ",
-        "T2 +1",
-        "2 of 2",
-        "theory",
-        "0 of 2",
-        "not tested",
-    ):
+        "holds", "does not hold", "see there", "The abstract of v1", "T4", "T4 says so. (late)",
+        "2 statements of the theory: T2, T3", "computed, all as stated", "2 of 2", "0 of 3",
+        "▸17", "5◂", "16.5, needed ≤ 1", "not tested", "Drawn above: T4 does not hold.",
+        "Not tested: No time.", "This study decides the sentence: text.",
+    ):  # fmt: skip
         assert words in said
-    assert any("\nIt $works and scans_" in text for text in said)
-    assert any(text.startswith("[v2]") for text in said)
-    assert [text.get_text() for text in drawing.texts] == ["Sentences that are decided by text: 1."]
+    assert any("It $works and scans_" in text for text in said)
+    assert said[-1].endswith("5 sentences are shown, each once; 1 more states no result.")
     drawing.draw_without_rendering()
 
 
-def test_sentences_are_those_that_can_be_decided_and_each_stands_once(monkeypatch):
+def test_lines_have_their_width_and_a_longer_text_is_cut():
+    lines = wrap("as long as it is " * 3, 1, 6)
+    assert " ".join(lines) == ("as long as it is " * 3).strip()
+    assert max(width(line, 6) for line in lines) <= 1
+    assert wrap("as long as it is " * 3, 1, 6, 1)[0].endswith(" …")
+    assert wrap("unbreakable" * 9, 1, 6, 1) == ["unbreakable" * 9]
+
+
+def test_each_sentence_stands_once():
     empirical = {"words": r"It \emph{works}.", "claims": ["T1", "T2"]}
     plain = {"words": "It is new.", "mark": "no empirical statement", "why": "Praise."}
     claim = {
@@ -163,8 +182,10 @@ def test_sentences_are_those_that_can_be_decided_and_each_stands_once(monkeypatc
         },
         "registry",
     )  # fmt: skip
-    (found,) = judged_sentences(registry)
+    silent, found = sentences_of(registry)
+    assert (silent["mark"], silent["why"]) == ("no empirical statement", "Praise.")
     assert found["words"] == r"It \emph{works}."
     assert table(FIGURE, verdict("T1"), sentences=[found])["words"].iloc[0] == "It works."
     assert (found["version"], found["claims"], found["untested"]) == ("v1", ["T1"], ["T2"])
+    assert found["says"] == {"T1": "It works.", "T2": "It works."}
     assert SCORECARD in registry.figures
