@@ -36,10 +36,10 @@ def experiment_settings(experiment: Experiment) -> dict[str, Any]:
         without those of runs.
     """
     runs = {name: job.settings.model_dump(mode="json") for name, job in experiment.runs.items()}
-    shared = reduce(_shared, runs.values()) if runs else {}
+    shared = reduce(lambda one, other: _split(one, other)[0], runs.values()) if runs else {}
     alike: dict[str, list[str]] = {}
     for name, settings in runs.items():
-        alike.setdefault(json.dumps(_without(settings, shared)), []).append(name)
+        alike.setdefault(json.dumps(_split(settings, shared)[1]), []).append(name)
     seeds = sorted({seed for job in experiment.runs.values() for seed in job.seeds})
     found = {
         "seeds": format_seeds(seeds),
@@ -50,7 +50,7 @@ def experiment_settings(experiment: Experiment) -> dict[str, Any]:
         "metrics": {
             name: {
                 key: value
-                for key, value in _without(job.settings.model_dump(mode="json"), shared).items()
+                for key, value in _split(job.settings.model_dump(mode="json"), shared)[1].items()
                 if value != shared
             }
             for name, job in experiment.metrics.items()
@@ -59,28 +59,20 @@ def experiment_settings(experiment: Experiment) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _shared(one: Settings, other: Settings) -> dict[str, Any]:
-    """Return the settings that are the same in both."""
-    found = {}
+def _split(one: Settings, other: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings of one that are the same in the other, and the rest of them."""
+    same: dict[str, Any] = {}
+    different: dict[str, Any] = {}
     for key, value in one.items():
         if isinstance(value, Mapping) and isinstance(other.get(key), Mapping):
-            if part := _shared(value, other[key]):
-                found[key] = part
+            alike, unlike = _split(value, other[key])
+            same |= {key: alike} if alike else {}
+            different |= {key: unlike} if unlike else {}
         elif key in other and other[key] == value:
-            found[key] = value
-    return found
-
-
-def _without(settings: Settings, known: Settings) -> dict[str, Any]:
-    """Return the settings that are not known."""
-    found = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping) and isinstance(known.get(key), Mapping):
-            if part := _without(value, known[key]):
-                found[key] = part
-        elif key not in known or known[key] != value:
-            found[key] = value
-    return found
+            same[key] = value
+        else:
+            different[key] = value
+    return same, different
 
 
 def experiments_in_short(study: StudyJobs) -> dict[str, str]:

@@ -29,8 +29,8 @@ COMMAND = "snakemake results/report/{}.html"
 
 
 @dataclass(frozen=True)
-class Page:
-    """The functions of the page's rule, which take the wildcards of a job."""
+class _SiteRule:
+    """The fields of the rules of the site."""
 
     jobs: Jobs
     """Table of jobs."""
@@ -43,6 +43,23 @@ class Page:
     pages: list[str]
     """Names of the studies whose pages link to one another. The files that are there must not
     change them, or a page would be made again when nothing has changed."""
+
+    def _code(self, paths: Iterable[str], *programs: str) -> list[str]:
+        """Return all code and packages that programs, the templates and some files depend on."""
+        packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
+        return [
+            *self.jobs.code(self.lock, paths, *programs),
+            *(f"{name}=={version}" for name, version in packages.items()),
+        ]
+
+    def _site(self) -> "Site":
+        from replication.report.sources import Site
+
+        return Site(pages=self.pages, command=COMMAND)
+
+
+class Page(_SiteRule):
+    """The functions of the page's rule, which take the wildcards of a job."""
 
     def verdicts(self, wildcards: Any) -> list[str]:
         """Return the paths of all verdicts of the study."""
@@ -72,11 +89,7 @@ class Page:
         """Return all code and packages that the page, and everything that it shows, depends on."""
         shown = self.jobs.figure_paths(wildcards.study)
         paths = [*self.verdicts(wildcards), *(f"figures/{figure}" for figure in shown)]
-        packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
-        return [
-            *self.jobs.code(self.lock, paths, PROGRAM, DRAWING, *self._programs(wildcards)),
-            *(f"{name}=={version}" for name, version in packages.items()),
-        ]
+        return self._code(paths, PROGRAM, DRAWING, *self._programs(wildcards))
 
     def contents(self, wildcards: Any) -> list[str]:
         """Return digests of the files that a person edits."""
@@ -127,26 +140,9 @@ class Page:
     def _sources(self, wildcards: Any) -> "FigureSources":
         return figure_sources(self.jobs, wildcards.study, self._site())
 
-    def _site(self) -> "Site":
-        from replication.report.sources import Site
 
-        return Site(pages=self.pages, command=COMMAND)
-
-
-@dataclass(frozen=True)
-class Index:
+class Index(_SiteRule):
     """The functions of the index's rule."""
-
-    jobs: Jobs
-    """Table of jobs."""
-    lock: Path
-    """File of the pinned packages."""
-    root: Path
-    """The project's folder."""
-    own_file: Callable[[str], Any]
-    """Function that marks an input that the workflow does not make."""
-    pages: list[str]
-    """Names of the studies whose pages the index links to."""
 
     def verdicts(self, _: Any) -> list[str]:
         """Return the paths of all verdicts of these studies."""
@@ -163,11 +159,7 @@ class Index:
     def code(self, wildcards: Any) -> list[str]:
         """Return all code and packages that the index, and everything in it, depends on."""
         paths = [*self.verdicts(wildcards), *map(_without_ending, self.pictures(wildcards))]
-        packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
-        return [
-            *self.jobs.code(self.lock, paths, INDEX_PROGRAM, DRAWING),
-            *(f"{name}=={version}" for name, version in packages.items()),
-        ]
+        return self._code(paths, INDEX_PROGRAM, DRAWING)
 
     def contents(self, _: Any) -> list[str]:
         """Return digests of the files that a person edits."""
@@ -189,9 +181,7 @@ class Index:
         return DocumentFile(self._sources().model_copy(update=moved).model_dump_json())
 
     def _sources(self) -> "IndexSources":
-        from replication.report.sources import Site
-
-        return index_sources(self.jobs, Site(pages=self.pages, command=COMMAND))
+        return index_sources(self.jobs, self._site())
 
     def _verdicts(self, study: str) -> list[str]:
         return list(self.jobs.studies[study].files.verdicts.values())

@@ -38,8 +38,8 @@ def _make_data(work: Work) -> None:
     arrays = _with_seed_axis(work.function(work.settings, work.seeds, work.paths("source")), work)
     if wrong := _not_finite(arrays):
         raise InputError(
-            f"{work.output}: {wrong[0]} has numbers that are not finite; correct what it is made"
-            " from, or its settings"
+            f"{work.output}: has numbers that are not finite, in the array(s) {', '.join(wrong)};"
+            " correct what they are made from, or their settings"
         )
     write_arrays(work.output, arrays, work.provenance)
 
@@ -64,11 +64,12 @@ def _make_runs(work: Work) -> None:
     checkpoint = _Resumable(Checkpoint(kept, under_way), work.order.gaps)
     data = [file.arrays for file in read_runs(work, "data")]
     arrays = _with_seed_axis(_train(work, data, checkpoint), work)
-    for name in _not_finite(arrays, work.order.gaps):
-        wrong = format_seeds(_diverged(work.seeds, {name: arrays[name]}))
+    if wrong := _not_finite(arrays, work.order.gaps):
+        seeds = format_seeds(_diverged(work.seeds, {name: arrays[name] for name in wrong}))
         raise InputError(
-            f"{work.output}: {name}{wrong and f' of seed {wrong}'} is not finite, as after a"
-            " training that diverged; lower its learning rate"
+            f"{work.output}: has numbers{seeds and f' of seed {seeds}'} that are not finite, in the"
+            f" array(s) {', '.join(wrong)}, as after a training that diverged; lower its learning"
+            " rate"
         )
     write_arrays(work.output, arrays, work.provenance)
     checkpoint.remove()
@@ -85,7 +86,8 @@ class _Resumable:
         """Return the kept state; None if it is refused, missing or not finite."""
         found = None if self.is_refused else self._checkpoint.read()
         if found and (wrong := _not_finite(found, self._gaps)):
-            click.echo(f"starting anew: {wrong[0]} of the checkpoint is not finite", err=True)
+            names = ", ".join(wrong)
+            click.echo(f"starting anew: the checkpoint is not finite, in {names}", err=True)
             found = None
         self.is_tried = found is not None
         return found

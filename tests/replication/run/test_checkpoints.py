@@ -49,12 +49,22 @@ def test_a_run_that_is_not_finite_is_refused_unless_the_study_says_so(tmp_path, 
     with pytest.raises(InputError) as error:
         make_output(work)
     assert error.value.message == (
-        f"{work.output}: weights of seed 3 is not finite, as after a training that diverged;"
-        " lower its learning rate"
+        f"{work.output}: has numbers of seed 3 that are not finite, in the array(s) weights, as"
+        " after a training that diverged; lower its learning rate"
     )
     assert not work.output.exists()
     make_output(work._replace(order=work.order.model_copy(update={"gaps": ["w*"]})))
     assert np.isnan(np.load(work.output)["weights"]).sum() == 1
+
+
+def test_all_arrays_that_are_not_finite_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    work = run_of_the_example()
+    both = np.zeros((2, 5))
+    both[:, 2] = both[1, 4] = np.nan
+    set_train(monkeypatch, work, lambda *_: {"b": both[0], "c": np.zeros(5), "a": both[1]})
+    with pytest.raises(InputError, match=r"of seed 3,5 that are .* array\(s\) b, a, as after"):
+        make_output(work)
 
 
 def test_a_training_that_diverges_is_refused(tmp_path, monkeypatch):
@@ -62,7 +72,7 @@ def test_a_training_that_diverges_is_refused(tmp_path, monkeypatch):
     work = run_of_the_example()
     settings = work.order.settings | {"learning_rate": 1e300}
     diverging = work._replace(order=work.order.model_copy(update={"settings": settings}))
-    with np.errstate(all="ignore"), pytest.raises(InputError, match="weights of seed 1-5 is not"):
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="numbers of seed 1-5 that"):
         make_output(diverging)
 
 
@@ -71,7 +81,7 @@ def test_data_that_are_not_finite_are_refused(tmp_path, monkeypatch):
     program = importlib.import_module(JOBS.order(path).program)
     infinite = wraps(program.sample)(lambda *_: {"inputs": np.full((5, 2), np.inf)})
     monkeypatch.setattr(program, "sample", infinite)
-    with pytest.raises(InputError, match="inputs has numbers that are not finite; correct what"):
+    with pytest.raises(InputError, match=r"not finite, in the array\(s\) inputs; correct"):
         make_output(Work(JOBS.order(path), [], tmp_path / "1-5.npz", None))
     assert list(tmp_path.iterdir()) == []
 
@@ -97,7 +107,7 @@ def test_a_folder_in_the_place_of_a_checkpoint_is_named_before_training(tmp_path
     [
         ({"other": np.zeros(3)}, "the checkpoint does not suffice ('state')"),
         ({"state": np.zeros(2)}, "the checkpoint does not suffice (operands could not be broad"),
-        ({"state": np.array([0, np.nan, 0])}, "state of the checkpoint is not finite"),
+        ({"state": np.array([0, np.nan, 0])}, "the checkpoint is not finite, in state"),
     ],
 )
 def test_a_checkpoint_that_does_not_suffice_is_left(tmp_path, monkeypatch, capsys, kept, said):
