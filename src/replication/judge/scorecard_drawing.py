@@ -35,10 +35,10 @@ STYLES: dict[str, dict[str, Any]] = {
     "holds": {"marker": "o", "color": "#0072b2", "label": "holds"},
     "open": {
         "marker": "s", "facecolor": "white", "edgecolor": "#6a6a6a",
-        "label": "open: too few seeds to tell",
+        "label": "open: too few seeds",
     },
     "none": {"marker": "v", "color": "#e69f00", "label": "too small to count"},
-    "fails": {"marker": "X", "color": "#c1440e", "label": "opposite, or out of range"},
+    "fails": {"marker": "X", "color": "#c1440e", "label": "opposite or out of range"},
 }  # fmt: skip
 """Marker of a comparison by its decision."""
 STYLES["less"] = STYLES["none"]
