@@ -4,12 +4,14 @@ from copy import deepcopy
 
 import click
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from benchmarks import (
     gradient_heterogeneity,
     lp_ft,
+    pilot,
     recurrent_attention,
     scan_and_snap,
     steps,
@@ -139,3 +141,38 @@ def test_the_difference_of_two_devices_is_relative_and_sees_what_is_not_finite()
     assert difference_where_finite([0.0, -4.0, np.nan], [1.0, -4.0, np.nan]) == 0.25
     assert difference_where_finite([0.0], [0.0]) == 0
     assert difference_where_finite([1.0, np.nan], [1.0, 2.0]) == np.inf
+
+
+def test_the_pilot_asks_for_boards_that_tell_methods_apart():
+    rows = [
+        {"split": split, "givens": givens, "loops": loops, "solved": solved}
+        for split, givens, loops, solved in (
+            ("valid_in", 20, 1, True), ("valid_in", 21, 1, False), ("valid_in", 20, 2, False),
+            # Outside the range that is judged.
+            ("valid_out", 12, 2, False), ("valid_out", 15, 1, False),
+            ("valid_out", 15, 2, True), ("valid_out", 17, 2, False),
+        )
+    ]  # fmt: skip
+    judged = pilot.Givens(least=15, most=17)
+    assert pilot.passes(pd.DataFrame(rows), judged)
+    for left_out in (0, 5, 6):
+        kept = pd.DataFrame([row for place, row in enumerate(rows) if place != left_out])
+        assert not pilot.passes(kept, judged)
+
+
+def test_a_pilot_of_two_updates_measures_each_validation_board():
+    (_, job, _), *_ = recurrent_attention.jobs()
+    few = {"size": "6x6", "train": 20, "test": 2, "held_out": None}
+    givens = {"in_distribution": pilot.Givens(least=32, most=34)}
+    boards = job.boards.model_copy(update=few | givens)
+    job = job.model_copy(
+        update={"boards": boards, "training": job.training.model_copy(update={"updates": 2})}
+    )
+    wide = pilot.with_fewer_givens(job)
+    wide = wide.model_copy(update={"boards": wide.boards.model_copy(update={"valid": 6})})
+    data = pilot.sample(wide.boards, [], [])
+    found = pilot.solved(wide, data, pilot.train(wide, data, pilot.SEED))
+    assert len(found) == 2 * 3 * 6
+    beyond = found[found["split"] == "valid_out"]["givens"]
+    assert beyond.between(pilot.FEWEST, 31).all()
+    assert found[found["split"] == "valid_in"]["givens"].between(32, 34).all()

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Job
 from replication.study.seeds import SeedRange, batches, seed_list
+from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
 from transformer_dynamics.recurrent_attention.settings.configuration import (
     TOKEN_NORMS,
     TUNING,
@@ -16,6 +17,7 @@ from transformer_dynamics.recurrent_attention.settings.configuration import (
     TokenNorms,
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, WeightsJob
+from transformer_dynamics.recurrent_attention.settings.more_boards import MoreBoards
 from transformer_dynamics.recurrent_attention.settings.token_norms import (
     METRICS,
     TokenNormsMetricJob,
@@ -24,9 +26,16 @@ from transformer_dynamics.recurrent_attention.settings.training import TrainJob
 from transformer_dynamics.recurrent_attention.settings.tuning import Candidate, TuningJob
 
 BOARDS = "boards"
-"""Name of the data, which all conditions share."""
+"""Name of the data that conditions share which name no other boards."""
 TWO = {"count": 2}
 """Changes that leave the first two seeds, for the smallest scale."""
+SMALL_METRICS = {
+    "accuracy": {"loops": [1, 2, 4, 8, 16], "draws": 1},
+    "exponents": {"boards": 1, "steps": 2, "long": 10},
+    "spectrum": {"boards": 1, "steps": 2},
+    "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
+}
+"""Changes of metrics that boards of every size have, for the smallest scale."""
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
@@ -54,31 +63,33 @@ def _condition(
     settings: Settings, computation: Computation, name: str, job: TrainJob
 ) -> Experiment:
     # All seeds at once: with fewer there is less to gain from the axis of seeds.
-    seeds = settings.seeds_of(settings.experiments[name])
-    parts = batches(seed_list(seeds), computation.seeds_per_job or settings.seeds.count)
+    condition = settings.experiments[name]
+    sizes, seeds = settings.sizes_of(condition), settings.seeds_of(condition)
+    parts = batches(seed_list(seeds), computation.seeds_per_job or sizes.seeds.count)
+    boards = f"{BOARDS}_{condition.boards}" if condition.boards else BOARDS
     metrics = {
         metric: Job(
-            f"metrics.{metric}", MetricJob(train=job, settings=own), reads=(BOARDS,), minutes=240
+            f"metrics.{metric}", MetricJob(train=job, settings=own), reads=(boards,), minutes=240
         )
-        for metric, own in settings.metrics
+        for metric, own in sizes.metrics
         if name in settings.conditions_of.get(metric, [name])
     }
     of_weights = WeightsJob(train=job)
     return Experiment(
-        data={BOARDS: _boards(settings)},
-        runs={part: _training(job, seeds, memory=2500) for part, seeds in parts.items()},
+        data={boards: _boards(job.boards)},
+        runs={part: _training(job, seeds, boards, memory=2500) for part, seeds in parts.items()},
         metrics=metrics
         | {name: Job(f"metrics.{name}", of_weights) for name in ("weights", "fingerprint")},
     )
 
 
-def _boards(settings: Settings) -> Job:
-    return Job("data.boards", settings.boards, reads=settings.boards.sources)
+def _boards(boards: BoardJob) -> Job:
+    return Job("data.boards", boards, reads=boards.sources)
 
 
-def _training(job: TrainJob, seeds: tuple[int, ...], **more: Any) -> Job:
+def _training(job: TrainJob, seeds: tuple[int, ...], boards: str = BOARDS, **more: Any) -> Job:
     work = len(seeds) * operations(job)
-    return Job("training.loop", job, seeds, (BOARDS,), minutes=1440, operations=work, **more)
+    return Job("training.loop", job, seeds, (boards,), minutes=1440, operations=work, **more)
 
 
 def _tuning(settings: Settings, jobs: dict[str, TrainJob]) -> Experiment:
@@ -111,7 +122,7 @@ def _tuning(settings: Settings, jobs: dict[str, TrainJob]) -> Experiment:
         )
 
     return Experiment(
-        data={BOARDS: _boards(settings)},
+        data={BOARDS: _boards(settings.boards)},
         # A rate at which a training diverges solves no board.
         runs={name: _training(job, seeds, gaps=("*",)) for (job, seeds), name in names.items()},
         metrics={
@@ -163,33 +174,32 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         "figures": {name: {"seed": seeds["first"]} for name in shown},
         "tuning": {"candidates": left},
         "token_norms": {"seeds": one_of(settings.token_norms.seeds)},
+        "more_boards": {
+            name: {"seeds": one_of(each.seeds)} for name, each in settings.more_boards.items()
+        },
     }
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     """Return the overlay of two seeds, few updates, few boards and half the channels."""
-    # One blank or two: even models that have learned nothing solve some boards.
-    blanks = {"in_distribution": 1, "out_of_distribution": 2}
-    width = settings.width // 2
     experiments = {
-        name: small
+        name: changed
         for name, condition in settings.experiments.items()
-        if (small := _small_condition(condition, width))
+        if (changed := _small_condition(condition, settings.sizes_of(condition).width // 2))
     }
     tuning = {name: _one_candidate(each) for name, each in settings.tuning.candidates.items()}
+    small = _small_sizes(settings)
     return {
-        "boards": {
-            "train": 100,
-            "valid": 10,
-            "test": 10,
-            **{key: {"least": 16 - count, "most": 16 - count} for key, count in blanks.items()},
-        },
-        "width": width,
-        "experiments": experiments,
-        "training": {"updates": 25, "batch_size": 2, "loops": 2}
+        **small,
+        "training": small["training"]
+        | {"loops": 2}
         | ({"average": {"every": 1}} if settings.training.average else {}),
+        "experiments": experiments,
+        "more_boards": {
+            name: _small_sizes(each) | {"metrics": SMALL_METRICS}
+            for name, each in settings.more_boards.items()
+        },
         "tuning": {"candidates": tuning},
-        "seeds": TWO,
         "token_norms": {
             "seeds": TWO,
             "drawn": {
@@ -201,12 +211,9 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             },
         },
         "metrics": {
-            "accuracy": {"loops": [1, 2, 4, 8, 16], "draws": 1},
-            "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
+            **SMALL_METRICS,
             "votes": {"draws": 2, "boards": 2, "loops": 2},
-            "exponents": {"boards": 1, "steps": 2, "long": 10},
             "distribution": {"steps": 2},
-            "spectrum": {"boards": 1, "steps": 2},
             "perturbed": {"etas": [0.05, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
             "trajectories": {
                 "warm_up": 2,
@@ -217,6 +224,24 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
                 "runs": 2,
             },
         },
+    }
+
+
+def _small_sizes(sizes: Settings | MoreBoards) -> dict[str, Any]:
+    """Return the changes that leave few boards of a size, few updates and two seeds."""
+    # One blank or two: even models that have learned nothing solve some boards.
+    blanks = {"in_distribution": 1, "out_of_distribution": 2}
+    cells = sizes.boards.cells
+    return {
+        "boards": {
+            "train": 100,
+            "valid": 10,
+            "test": 10,
+            **{key: {"least": cells - n, "most": cells - n} for key, n in blanks.items()},
+        },
+        "width": sizes.width // 2,
+        "training": {"updates": 25, "batch_size": 2},
+        "seeds": TWO,
     }
 
 

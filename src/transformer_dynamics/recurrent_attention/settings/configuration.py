@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 from math import floor
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -25,6 +25,7 @@ from transformer_dynamics.recurrent_attention.settings.models import (
     Scale,
     SharedSettings,
 )
+from transformer_dynamics.recurrent_attention.settings.more_boards import MoreBoards
 from transformer_dynamics.recurrent_attention.settings.token_norms import TokenNormsJob
 from transformer_dynamics.recurrent_attention.settings.training import Training, TrainJob
 
@@ -65,8 +66,10 @@ class Condition(Strict):
     1/sqrt(D) if left out."""
     trained: bool = True
     """False for a control, which is not trained."""
+    boards: Name | None = Field(default=None, exclude_if=lambda name: name is None)
+    """Name of the boards that it learns, of `more_boards`; those of all conditions if left out."""
     seeds: SeedRange | None = None
-    """Seeds of its own; those of all conditions if left out."""
+    """Seeds of its own; those of all conditions of its boards if left out."""
 
 
 class Candidates(Strict):
@@ -121,6 +124,10 @@ class Settings(StudySettings):
     """Updates and batches of every condition."""
     seeds: SeedRange
     """Seeds of every condition."""
+    more_boards: Annotated[dict[Name, MoreBoards], REMOVABLE] = Field(
+        default={}, exclude_if=lambda boards: not boards
+    )
+    """Boards of other sizes by name, which conditions may learn instead of `boards`."""
     experiments: Annotated[dict[Name, Condition], REMOVABLE]
     """Conditions by name; `null` in an overlay removes one, if no claim or figure reads it."""
     tuning: Tuning
@@ -142,29 +149,50 @@ class Settings(StudySettings):
             if name in self.experiments:
                 raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
         for name, condition in self.experiments.items():
+            if condition.boards is not None and condition.boards not in self.more_boards:
+                said = unknown_key(condition.boards, [*self.more_boards])
+                raise ValueError(f"experiments > {name} > boards: {said}")
             self.model(condition, f"experiments > {name}")
-        for name in self.tuning.candidates:
-            where = f"tuning > candidates > {name}"
-            if name not in self.experiments:
-                raise ValueError(f"{where}: there is no such condition")
-            if self.tuning.candidates[name].strengths and not self.experiments[name].penalty:
-                raise ValueError(f"{where}: the condition has no penalty whose strength is tried")
-        for metric, names in self.conditions_of.items():
-            for key in (metric, *names):
-                known = [*Metrics.model_fields] if key is metric else [*self.experiments]
-                if key not in known:
-                    raise ValueError(f"conditions_of > {metric}: {unknown_key(key, known)}")
+            self.training_of(condition)
         if not self.tuning.candidates:
             raise ValueError("tuning > candidates: those of one condition at least are needed")
         found = (
+            self._find_untriable(),
+            self._find_unknown_metrics(),
             self._find_judged_seeds(),
             self._find_too_large(),
             self._find_unmeasurable(),
             self._find_not_measured(),
         )
-        if wrong := [*chain(*found)]:
-            raise ValueError(wrong[0])
+        # Only the first: what comes later may rely on it.
+        if wrong := next(chain(*found), ""):
+            raise ValueError(wrong)
         return self
+
+    def _find_untriable(self) -> Iterator[str]:
+        """Yield a message per condition for which nothing can be tried."""
+        for name, tried in self.tuning.candidates.items():
+            where, condition = f"tuning > candidates > {name}", self.experiments.get(name)
+            if condition is None:
+                yield f"{where}: there is no such condition"
+                continue
+            if tried.strengths and not condition.penalty:
+                yield f"{where}: the condition has no penalty whose strength is tried"
+            if condition.boards:
+                yield f"{where}: candidates learn the boards of all, and this condition has others"
+
+    def _find_unknown_metrics(self) -> Iterator[str]:
+        """Yield a message per metric or condition that is not there, or not for these boards."""
+        for metric, names in self.conditions_of.items():
+            where = f"conditions_of > {metric}"
+            if metric not in Metrics.model_fields:
+                yield f"{where}: {unknown_key(metric, [*Metrics.model_fields])}"
+            for name in names:
+                if name not in self.experiments:
+                    yield f"{where}: {unknown_key(name, [*self.experiments])}"
+                elif not hasattr(self.sizes_of(self.experiments[name]).metrics, metric):
+                    boards = self.experiments[name].boards
+                    yield f"{where}: {name} learns {boards}, for which there is no such metric"
 
     def _find_judged_seeds(self) -> Iterator[str]:
         """Yield a message per place that chooses by seeds which are judged as well."""
@@ -178,89 +206,87 @@ class Settings(StudySettings):
                     f"tuning > candidates > {name} > seeds: must not be among those that are judged"
                 )
 
+    def _sizes(self) -> dict[str, "Settings | MoreBoards"]:
+        """Return the boards of all sizes, with their settings, by the place of these."""
+        found: dict[str, Settings | MoreBoards] = {"": self}
+        for name, each in self.more_boards.items():
+            found[f"more_boards > {name} > "] = each
+        return found
+
     def _find_too_large(self) -> Iterator[str]:
         """Yield a message per size that no memory is large enough for, or no life long enough."""
-        boards, training, drawn = self.boards, self.training, self.token_norms.drawn
-        puzzles = boards.train + 2 * (boards.valid + boards.test)
-        shown = max(boards.valid, boards.test)
-        steps = training.batch_size * training.loops * boards.cells
+        drawn = self.token_norms.drawn
         vectors = drawn.vocabulary + drawn.texts * max(drawn.tokens) + drawn.dimension
         sizes = {
-            "boards > train, valid or test": puzzles * boards.cells,
-            "boards > valid or test, or width": shown * boards.cells * self.width,
-            "training > batch_size or loops, or width": steps * self.width,
             "token_norms > drawn > vocabulary, texts or dimension": vectors * drawn.dimension,
             "token_norms > drawn > tokens or heads": max(drawn.tokens) ** 2 * max(drawn.heads),
         }
+        counts: dict[str, Any] = {"tuning > loops": self.tuning.loops}
+        for place, own in self._sizes().items():
+            loops = self.training.loops
+            sizes |= _sizes_of_arrays(place, own, loops)
+            counts |= {
+                f"{place}metrics > {metric} > {key}": n
+                for metric, of in own.metrics
+                for key, n in of
+            }
+            steps = own.training.batch_size * loops * own.boards.cells
+            if own.training.updates * steps > MOST_STEPS:
+                yield (
+                    f"would take tokens through more than {MOST_STEPS:,} steps to train one seed;"
+                    f" lower {place}training > updates, batch_size or loops"
+                )
         for keys, size in sizes.items():
             if size > MOST_NUMBERS:
                 yield (
                     f"makes more than {MOST_NUMBERS:,} numbers at once, which fit into no memory;"
                     f" lower {keys}"
                 )
-        if training.updates * steps > MOST_STEPS:
-            yield (
-                f"would take tokens through more than {MOST_STEPS:,} steps to train one seed; lower"
-                " training > updates, batch_size or loops"
-            )
-        counts = {
-            f"metrics > {metric} > {key}": n for metric, own in self.metrics for key, n in own
-        }
-        for key, value in (counts | {"tuning > loops": self.tuning.loops}).items():
+        for key, value in counts.items():
             most = max(value) if isinstance(value, list) else value
             if isinstance(most, int) and most > MOST_MEASURED:
                 yield f"{key} must not be above {MOST_MEASURED:,}"
 
     def _find_unmeasurable(self) -> Iterator[str]:
         """Yield a message per setting that would fail only after training, or mean nothing."""
-        metrics, cells = self.metrics, self.boards.cells
-        usual, fewer = self.boards.in_distribution, self.boards.out_of_distribution
-        # Of the paper's own 9x9, 31 to 34 givens are in distribution and out of it.
-        key = "most" if self.boards.size == "9x9" else "least"
-        if fewer.most >= getattr(usual, key):
-            yield (
-                f"boards > out_of_distribution > most ({fewer.most}) must be below in_distribution"
-                f" > {key} ({getattr(usual, key)})"
-            )
-        if metrics.pseudo_energy.eigenbases > metrics.pseudo_energy.boards:
-            yield (
-                f"metrics > pseudo_energy > eigenbases ({metrics.pseudo_energy.eigenbases}) must"
-                f" not be above its boards ({metrics.pseudo_energy.boards})"
-            )
-        for metric, own in metrics:
-            count = getattr(own, "boards", 0)
-            if count > self.boards.test:
+        for place, own in self._sizes().items():
+            yield from _find_overlapping_givens(place, own.boards)
+            yield from _find_lacking_boards(place, own)
+            share, rows = own.metrics.pseudo_energy.share, own.boards.cells * own.width
+            # As `theory.pseudo_energy.leading_directions` counts them.
+            if floor(share * rows + 1e-9) < 1:
                 yield (
-                    f"metrics > {metric} > boards ({count}) must not be above boards > test"
-                    f" ({self.boards.test})"
+                    f"{place}metrics > pseudo_energy > share ({share:g}) of {rows} directions"
+                    " is less than one; raise it"
                 )
-        for metric in ("exponents", "perturbed"):
-            leading = getattr(metrics, metric).leading
-            for name in self.conditions_of.get(metric, self.experiments):
-                model = self.model(self.experiments[name])
-                nulls = cells * model.width // model.block if model.normalised else 0
-                if leading > cells * model.width - nulls:
-                    yield (
-                        f"metrics > {metric} > leading ({leading}) must not be above"
-                        f" {cells * model.width - nulls}, the number of exponents of {name} that"
-                        " are not null"
-                    )
-        share = metrics.pseudo_energy.share
-        # As `theory.pseudo_energy.leading_directions` counts them.
-        if floor(share * cells * self.width + 1e-9) < 1:
-            yield (
-                f"metrics > pseudo_energy > share ({share:g}) of {cells * self.width} directions"
-                " is less than one; raise it"
-            )
-        own = metrics.trajectories
-        if own.points < 2:
+        yield from self._find_lacking_exponents()
+        trajectories = self.metrics.trajectories
+        if trajectories.points < 2:
             yield "metrics > trajectories > points must be at least 2, the first and the last step"
         for key in ("early", "linear"):
-            if getattr(own, key) > own.steps:
+            if getattr(trajectories, key) > trajectories.steps:
                 yield (
-                    f"metrics > trajectories > {key} ({getattr(own, key)}) must not be above steps"
-                    f" ({own.steps})"
+                    f"metrics > trajectories > {key} ({getattr(trajectories, key)}) must not be"
+                    f" above steps ({trajectories.steps})"
                 )
+
+    def _find_lacking_exponents(self) -> Iterator[str]:
+        """Yield a message per condition that has fewer exponents than are averaged."""
+        places = {id(own): place for place, own in self._sizes().items()}
+        for metric in ("exponents", "perturbed"):
+            for name in self.conditions_of.get(metric, self.experiments):
+                condition = self.experiments[name]
+                own, model = self.sizes_of(condition), self.model(condition)
+                if (settings := getattr(own.metrics, metric, None)) is None:
+                    continue
+                cells = own.boards.cells
+                nulls = cells * model.width // model.block if model.normalised else 0
+                if settings.leading > cells * model.width - nulls:
+                    yield (
+                        f"{places[id(own)]}metrics > {metric} > leading ({settings.leading}) must"
+                        f" not be above {cells * model.width - nulls}, the number of exponents of"
+                        f" {name} that are not null"
+                    )
 
     def _find_not_measured(self) -> Iterator[str]:
         """Yield a message per run, board and T that a figure shows and no metric has."""
@@ -289,22 +315,84 @@ class Settings(StudySettings):
         """
         given = condition.model_dump(include={*Network.model_fields})
         try:
-            return Network.parse(self.models.model_dump() | {"width": self.width} | given, where)
+            width = {"width": self.sizes_of(condition).width}
+            return Network.parse(self.models.model_dump() | width | given, where)
         except InputError as error:
             raise ValueError(error.message) from error
 
     def train_job(self, condition: Condition, computation: Computation) -> TrainJob:
         """Return the job that trains a condition."""
         return TrainJob(
-            boards=self.boards,
+            boards=self.sizes_of(condition).boards,
             model=self.model(condition),
             penalty=condition.penalty,
             learning_rate=condition.learning_rate,
-            training=self.training,
+            training=self.training_of(condition),
             device=computation.device,
             trained=condition.trained,
         )
 
+    def training_of(self, condition: Condition) -> Training:
+        """Return the updates and batches of a condition.
+
+        Raises:
+            ValueError: if those of its boards do not go with those of all; the message names them.
+        """
+        if condition.boards is None:
+            return self.training
+        own = self.more_boards[condition.boards].training.model_dump()
+        try:
+            where = f"more_boards > {condition.boards} > training"
+            return Training.parse(self.training.model_dump() | own, where)
+        except InputError as error:
+            raise ValueError(error.message) from error
+
     def seeds_of(self, condition: Condition) -> SeedRange:
         """Return the seeds of a condition."""
-        return condition.seeds or self.seeds
+        return condition.seeds or self.sizes_of(condition).seeds
+
+    def sizes_of(self, condition: Condition) -> "Settings | MoreBoards":
+        """Return the settings that hold the boards of a condition, its training and its metrics."""
+        return self.more_boards[condition.boards] if condition.boards else self
+
+
+def _sizes_of_arrays(place: str, own: Settings | MoreBoards, loops: int) -> dict[str, int]:
+    """Return the numbers in the largest arrays of boards and training, by what decides them."""
+    boards = own.boards
+    puzzles = boards.train + 2 * (boards.valid + boards.test)
+    shown = max(boards.valid, boards.test)
+    steps = own.training.batch_size * loops * boards.cells
+    return {
+        f"{place}boards > train, valid or test": puzzles * boards.cells,
+        f"{place}boards > valid or test, or width": shown * boards.cells * own.width,
+        f"{place}training > batch_size or loops, or width": steps * own.width,
+    }
+
+
+def _find_overlapping_givens(place: str, boards: BoardJob) -> Iterator[str]:
+    """Yield a message if boards out of distribution are not harder than those in distribution."""
+    usual, fewer = boards.in_distribution, boards.out_of_distribution
+    # Of the paper's own 9x9, 31 to 34 givens are in distribution and out of it.
+    key = "most" if boards.size == "9x9" else "least"
+    if fewer.most >= getattr(usual, key):
+        yield (
+            f"{place}boards > out_of_distribution > most ({fewer.most}) must be below"
+            f" in_distribution > {key} ({getattr(usual, key)})"
+        )
+
+
+def _find_lacking_boards(place: str, own: Settings | MoreBoards) -> Iterator[str]:
+    """Yield a message per metric that is to measure more boards than there are."""
+    energy = own.metrics.pseudo_energy
+    if energy.eigenbases > energy.boards:
+        yield (
+            f"{place}metrics > pseudo_energy > eigenbases ({energy.eigenbases}) must not be above"
+            f" its boards ({energy.boards})"
+        )
+    for metric, settings in own.metrics:
+        count = getattr(settings, "boards", 0)
+        if count > own.boards.test:
+            yield (
+                f"{place}metrics > {metric} > boards ({count}) must not be above boards > test"
+                f" ({own.boards.test})"
+            )

@@ -1,0 +1,52 @@
+"""Settings of boards of another size, beside those of all conditions."""
+
+from pydantic import Field
+
+from replication.base.strict import Strict
+from replication.study.seeds import SeedRange
+from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
+from transformer_dynamics.recurrent_attention.settings.metrics import (
+    Accuracy,
+    Exponents,
+    PseudoEnergy,
+    Spectrum,
+)
+
+
+class MoreTraining(Strict):
+    """Settings of training that a size of boards decides; the others are those of all."""
+
+    updates: int = Field(ge=1)
+    """Number of updates."""
+    batch_size: int = Field(ge=1)
+    """Number of boards in an update."""
+    relabel: bool
+    """True if digits are renamed at random in every training board."""
+
+
+class MoreMetrics(Strict):
+    """Settings of the metrics of conditions that learn these boards; there are no others."""
+
+    accuracy: Accuracy
+    """Solved boards."""
+    exponents: Exponents
+    """Lyapunov exponents."""
+    spectrum: Spectrum
+    """Eigenvalues of a step."""
+    pseudo_energy: PseudoEnergy
+    """AKOrN's energy."""
+
+
+class MoreBoards(Strict):
+    """Boards of another size, with all settings that a size decides."""
+
+    boards: BoardJob
+    """Boards of training, validation and test."""
+    width: int = Field(ge=2)
+    """Number D of channels of a token."""
+    training: MoreTraining
+    """Updates and batches of conditions that learn these boards."""
+    seeds: SeedRange
+    """Seeds of conditions that learn these boards."""
+    metrics: MoreMetrics
+    """Settings of their metrics."""
