@@ -140,7 +140,7 @@ def test_picture_shows_its_table_and_words_as_they_are(tmp_path):
     for words in (
         "holds", "does not hold", "see there", "The abstract of v1", "T4", "T4 says so. (late)",
         "2 statements of the theory: T2, T3", "computed, all as stated", "2 of 2", "0 of 3",
-        "▸17", "5◂", "16.5, needed ≤ 1", "not tested", "Drawn above: T4 does not hold.",
+        "▸17", "5◂", "16, needed ≤ 1", "not tested", "Drawn above: T4 does not hold.",
         "Not tested: No time.", "This study decides the sentence: text.",
     ):  # fmt: skip
         assert words in said
