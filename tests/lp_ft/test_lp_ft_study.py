@@ -35,7 +35,7 @@ def test_the_default_runs():
     found = study.experiments(settings(), Computation())
     number = {name: len(each.runs) for name, each in found.items()}
     assert number == {
-        "main": 5 * (2 * 6 + 3),
+        "main": 3 * 5 * 6,
         "tuning": 3 * 4 * 2,
         "equal_rate": 2 * 2 * 2 * 5,
         "scale": 4 * 2 * 5,
@@ -57,22 +57,6 @@ def test_the_tuning_seed_and_the_seeds_that_planned_are_not_judged():
         seeds = {seed for job in each.runs.values() for seed in job.seeds}
         assert (101 in seeds) == (name == "tuning")
         assert name != "main" or not seeds & {1, 2, 3, 4, 5}
-
-
-def test_a_set_has_its_own_seeds_or_those_of_its_experiment():
-    def seeds(**main):
-        found = study.experiments(settings({"experiments": {"main": main}}), Computation())
-        return {
-            name: sorted(run.seeds[0] for run in found["main"].runs.values()
-                         if (run.settings.texts.name, run.settings.method) == (name, "ft"))
-            for name in ("cb", "cr")
-        }  # fmt: skip
-
-    fresh = [*range(6, 12)]
-    assert seeds() == {"cb": [6, 7, 8], "cr": fresh}
-    assert seeds(texts={"cb": {"seeds": None}}) == {"cb": fresh, "cr": fresh}
-    own = seeds(seeds=None, texts={"cb": {"seeds": None}, "cr": {"seeds": [9]}})
-    assert own == {"cb": [1, 2, 3, 4, 5], "cr": [9]}
 
 
 def test_chosen_rates_are_among_those_that_were_tried():

@@ -159,6 +159,7 @@ def count_operations(job: RunJob) -> float:
 
 
 def _training_experiment(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
+    seeds = seed_list(settings.seeds if grid.seeds is None else grid.seeds)
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
     plain, numbers = MetricJob(runs=jobs, sets=sets), settings.metrics
     metrics: dict[str, MetricJob] = {
@@ -178,21 +179,13 @@ def _training_experiment(settings: Settings, grid: Grid, jobs: dict[str, RunJob]
                 gaps=GAPS, operations=count_operations(job),
             )
             for name, job in jobs.items()
-            for seed in _run_seeds(settings, grid, job.texts.name)
+            for seed in seeds
         },
         metrics={
             metric: Job(f"metrics.runs.{metric}", job, reads=set_data_names(sets), minutes=120)
             for metric, job in metrics.items()
         },
     )  # fmt: skip
-
-
-def _run_seeds(settings: Settings, grid: Grid, name: TextName) -> list[int]:
-    """Return the seeds of runs on a set: its own, or its experiment's, or those of the study."""
-    for seeds in (grid.texts[name].seeds, grid.seeds):
-        if seeds is not None:
-            return seed_list(seeds)
-    return seed_list(settings.seeds)
 
 
 def _start_experiments(settings: Settings, shared: SharedSettings) -> dict[str, Experiment]:
@@ -304,19 +297,18 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     return {
         "seeds": [random.choice(seed_list(settings.seeds))],
         "experiments": {
-            name: _one_value(settings, grid, random) for name, grid in settings.experiments.items()
+            name: _one_value(grid, random) for name, grid in settings.experiments.items()
         },
     }
 
 
-def _one_value(settings: Settings, grid: Grid, random: Random) -> dict[str, Any]:
+def _one_value(grid: Grid, random: Random) -> dict[str, Any]:
     """Leave one value in each list of an experiment."""
     # The set of `tsne` must stay.
     texts = grid.tsne.texts if grid.tsne else random.choice([*grid.texts])
-    seed = random.choice(_run_seeds(settings, grid, texts))
-    return {
-        "texts": dict.fromkeys(grid.texts) | {texts: {"seeds": None}},
-        "seeds": [seed],
+    own = {} if grid.seeds is None else {"seeds": [random.choice(seed_list(grid.seeds))]}
+    return own | {
+        "texts": dict.fromkeys(grid.texts) | {texts: {}},
         "rates": {method: [random.choice(rates)] for method, rates in grid.rates.items()},
         "norms": [random.choice(grid.norms)],
         "factors": [random.choice(grid.factors)],
@@ -329,7 +321,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     from transformer_dynamics.encoders.made_up import write_encoder, write_texts
 
     numbers = {"length": 12, "train": 20, "validation": 8}
-    short = {"epochs": None, "steps": 2, "seeds": None}
+    short = {"epochs": None, "steps": 2}
     # What is done with several seeds is the same for all; the main runs have two.
     one = {"equal_rate", "head_length", "scale", "scale_sgd", "scale_ood"}
     return {

@@ -157,7 +157,7 @@ def _key(table: "pd.DataFrame") -> str:
     from replication.figures.typeset import seed_count
 
     return (
-        f"thin lines and dots:\n{seed_count(table['seed'], table['set'])}; bold: median\n"
+        f"thin lines and dots:\n{seed_count(table['seed'])}; bold: median\n"
         "dotted: random head\nat the start\n(a): gradient descent;\nkept LP: the optimum"
     )
 

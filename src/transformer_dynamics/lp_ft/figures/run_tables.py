@@ -212,7 +212,7 @@ def draw(
     """Draw what was trained here above, what is printed below."""
     from replication.figures.typeset import seed_count
 
-    seeds = seed_count(table["seed"], table["trained_on"])
+    seeds = seed_count(table["seed"])
     several = f"mean and standard deviation of {seeds}" if seeds != "1 seed" else seeds
     means = table.drop_duplicates(["trained_on", "set", "method", "quantity"])
     parts = [_table_part(figure, f"Trained here ({several})", means, 1)]

@@ -45,8 +45,6 @@ class SetSchedule(Duration):
 
     others: Annotated[list[TextName], AfterValidator(refuse_repeated)] = []
     """Sets out of distribution whose test samples are looked at, too."""
-    seeds: Seeds | None = None
-    """Seeds of runs on this set, instead of those of the experiment."""
 
 
 class TsneSettings(Strict):
