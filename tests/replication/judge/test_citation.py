@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -369,18 +368,6 @@ def test_a_study_that_a_document_names_must_be_there(studies):
 def test_the_cost_of_all_papers_leaves_out_what_is_no_paper(studies):
     assert filled("{{ cost() }}", studies) == filled('{{ cost("scan_and_snap") }}', studies)
     assert filled("{{ cost() }}", studies) != filled('{{ cost("example") }}', studies)
-
-
-def test_of_sentences_with_the_same_claims_the_last_version_is_said_not_to_hold(studies):
-    home = studies[0]
-    (fails,) = [
-        each for each in home.jobs.registry.abstracts[0].sentences if each.claims == ["T20c"]
-    ]
-    last = Abstract(version="v9", sentences=[fails.model_copy(update={"words": "Last words."})])
-    two = home.jobs.registry.model_copy(update={"abstracts": [*home.jobs.registry.abstracts, last]})
-    told = StudyResults(replace(home.jobs, registry=two), home.reference)
-    assert filled("{{ refuted() }}", [told]).count("T20c") == 2  # its link and the link's words
-    assert "“Last words.”" in filled("{{ refuted() }}", [told])
 
 
 def test_pictures_of_the_home_study_lie_at_the_top(studies):
