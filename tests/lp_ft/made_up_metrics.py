@@ -14,15 +14,13 @@ from replication.study.contract import Measured
 from transformer_dynamics.lp_ft.settings.metrics import TsneMetricJob
 
 CLASSES = ("entailment", "contradiction", "neutral")
-SETS = {"cb": 3, "trec6": 6, "cr": 2, "sst2": 2, "cola": 2}
+SETS = {"cb": 3, "trec6": 6, "cr": 2}
 """Classes by set."""
-OTHERS = {"cr": ["sst2_sentences"], "sst2": ["cr"]}
+OTHERS = {"cr": ["sst2_sentences"]}
 METHODS = ("lp", "ft", "lora", "lp_ft", "lp_lora")
 SEEDS = range(1, 6)
-SAMPLES = {
-    "cb": 56, "trec6": 500, "cr": 1000, "sst2": 872, "cola": 1043, "sst2_sentences": 1821,
-}  # fmt: skip
-PROBE_NORM = {"cb": 7.3, "trec6": 16.0, "cr": 11.0, "sst2": 9.0, "cola": 6.0}
+SAMPLES = {"cb": 56, "trec6": 500, "cr": 1000, "sst2_sentences": 1821}
+PROBE_NORM = {"cb": 7.3, "trec6": 16.0, "cr": 11.0}
 MOVED = {"ft": 9.0, "lora": 6.0, "lp_ft": 3.0, "lp_lora": 2.2}
 RIGHT = {"lp": 0.78, "ft": 0.86, "lora": 0.84, "lp_ft": 0.87, "lp_lora": 0.85}
 

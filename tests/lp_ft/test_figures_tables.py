@@ -118,12 +118,9 @@ def test_means_leave_out_runs_that_diverged():
 @pytest.mark.parametrize(
     ("splits", "expected"),
     [
-        ("own", [(name, name) for name in made.SETS]),
-        (
-            "all",
-            [(name, each) for name in made.SETS for each in (name, *made.OTHERS.get(name, []))],
-        ),
-        ("shifted", [("cr", "cr"), ("cr", "sst2_sentences"), ("sst2", "sst2"), ("sst2", "cr")]),
+        ("own", [("cb", "cb"), ("trec6", "trec6"), ("cr", "cr")]),
+        ("all", [("cb", "cb"), ("trec6", "trec6"), ("cr", "cr"), ("cr", "sst2_sentences")]),
+        ("shifted", [("cr", "cr"), ("cr", "sst2_sentences")]),
     ],
 )
 def test_which_test_sets_are_shown(splits, expected):
@@ -136,10 +133,7 @@ def test_which_test_sets_are_shown(splits, expected):
 def test_a_head_has_one_norm_for_all_test_sets():
     metric = made.features(made.RUNS["main"])
     found = run_tables.table(figure(splits="shifted"), metric)
-    norms = found[found["quantity"] == "norm"]
-    assert {*zip(norms["set"], norms["trained_on"], strict=True)} == {
-        ("cr", "cr"), ("sst2", "sst2"),
-    }  # fmt: skip
+    assert {*found.loc[found["quantity"] == "norm", "set"]} == {"cr"}
 
 
 def test_some_sets_are_shown():
