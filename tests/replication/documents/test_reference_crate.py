@@ -58,6 +58,7 @@ def test_every_study_names_its_paper_and_its_verdicts(packed):
 
 
 @pytest.mark.usefixtures("no_network")
+@pytest.mark.filterwarnings("default")  # the validator's libraries have some
 def test_an_independent_validator_finds_nothing_wrong(packed):
     from rocrate_validator.models import ValidationSettings
     from rocrate_validator.services import validate

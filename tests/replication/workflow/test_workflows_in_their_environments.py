@@ -10,8 +10,8 @@ imports what pretrained encoders need; that of every real study all packages are
 whole project, and no test but all imports of tests are run.
 
 Three things stand in for what is not here: `sudo apt-get` installs nothing, the newest packages are
-those of the lock, and two commands are only looked at: `make audit`, which asks PyPI of every package,
-and the draft of a release.
+those of the lock, and two commands are only looked at: `make audit`, which asks PyPI of every
+package, and the draft of a release.
 """
 
 import json
