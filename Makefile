@@ -19,7 +19,7 @@ HASHED := $(VENV)/.hashed
 install = $(if $(HASHES),awk 'NR == FNR {locked[$$1]; next} /==/ {on = $$1 in locked} on' $(1) $(HASHES) \
   > $(HASHED) && $(INSTALL) --no-deps --require-hashes -r $(HASHED) &&) $(INSTALL) -r $(1)
 
-.PHONY: all environment tools cluster encoders test test-all portable campaigns faults recover lint format benchmark gallery lock newest audit clean
+.PHONY: all environment tools cluster encoders test test-all portable campaigns faults recover lint format packages benchmark gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -96,12 +96,23 @@ lint: $(TOOLS)
 	$(RUN) snakemake --lint
 	$(RUN) python -m replication generate --check
 	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RUN) check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(RUN) check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(RUN) zizmor --offline --quiet .github/workflows
 
 format: $(TOOLS)
 	$(RUN) ruff check --fix
 	$(RUN) ruff format
 	$(RUN) snakefmt Snakefile workflow
+
+# Wheels of the engine and of the papers, and the source of the last commit, in dist/. What an earlier
+# build left would go into a wheel.
+packages: $(READY)
+	rm -rf build engine/build
+	mkdir -p dist
+	$(VENV)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./engine .
+	version=$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) && git archive \
+	  --prefix transformer-dynamics-$$version/ --output dist/transformer-dynamics-$$version.tar.gz HEAD
 
 # What users type, then each study's costliest steps against the literal ways.
 benchmark: $(TOOLS)
@@ -147,5 +158,5 @@ audit:
 
 # The reference stays: it is in git.
 clean:
-	rm -rf $(VENV) figures logs .snakemake
+	rm -rf $(VENV) figures logs .snakemake dist pages
 	find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +

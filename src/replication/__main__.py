@@ -8,6 +8,7 @@ import click
 COMMANDS = {
     "changes": "replication.verify.changed_numbers",
     "check": "replication.plan.check_overlays",
+    "crate": "replication.documents.reference_crate",
     "fetch": "replication.run.fetch",
     "generate": "replication.documents.generate",
     "history": "replication.verify.history",

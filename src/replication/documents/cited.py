@@ -19,6 +19,8 @@ knows the kept results of all studies:
     reproductions(), reproduced()           what others sent in, by processor and by study
     benchmark("error_rates")                a table of `benchmarks/`
     tolerances["counts"].spread             what may differ on another processor, see `differences`
+    licences()                              licences of all data sets, encoders and networks
+    project                                 content of `CITATION.cff`
     site                                    address of the published pages; empty if there is none
 
 Numbers that were measured by hand stand between the comments `{# measured by COMMAND #}` and
@@ -39,7 +41,9 @@ from replication.base.markdown import Markdown, escape_markdown, table
 from replication.base.yaml_files import read_yaml
 from replication.documents.checklist import StudyResults, study_page
 from replication.documents.claims import ABSTRACT, claim_links
+from replication.documents.deposit import CITATION
 from replication.documents.figure_texts import CitedFigure
+from replication.documents.licences import licence_lines
 from replication.documents.scorecards import (
     count_lines,
     headline_lines,
@@ -64,6 +68,7 @@ from replication.plan.cost import HEADER, MEASURED, Cost, cost_rows
 from replication.plan.cost import costs as study_costs
 from replication.plan.recorded_times import Records
 from replication.study.claims import Statistical
+from replication.study.datasets import dataset_folders
 from replication.verify.differences import (
     ACROSS_PROCESSORS,
     COUNTS,
@@ -74,12 +79,12 @@ from replication.verify.reference import figure_path
 from replication.verify.reproductions import Reproduction
 
 SUFFIX = ".jinja"
+FRONT = "---\n"
+"""Beginning of a document that has metadata in YAML before its text."""
 FOLDERS = ("", "config/", "docs/**/")
 """Folders, besides those of studies, whose documents may be templates."""
 GALLERY = "docs/gallery"
 """Folder of the pictures that documents show."""
-CITATION = "CITATION.cff"
-"""File that has the address of the published pages, `url`."""
 
 
 def cited_documents(studies: list[StudyResults], sent_in: Sequence[Reproduction]) -> dict[str, str]:
@@ -124,7 +129,11 @@ def fill_document(path: Path, known: Mapping[str, Any]) -> str:
     shown = fill_template(path.read_text(encoding="utf-8"), str(path), known)
     # Lines that only name a value leave nothing but their end.
     text = re.sub(r"\n{3,}", "\n\n", shown).strip()
-    return f"<!-- Made from {path.name} by `python -m replication generate`. -->\n\n{text}\n"
+    made = f"Made from {path.name} by `python -m replication generate`."
+    if text.startswith(FRONT):
+        # Whoever reads a document's metadata expects them in its first line.
+        return f"{FRONT}# {made}\n{text.removeprefix(FRONT)}\n"
+    return f"<!-- {made} -->\n\n{text}\n"
 
 
 def _templates(studies: Iterable[StudyResults]) -> Iterator[Path]:
@@ -245,14 +254,16 @@ def _citable_values(
             each.name: each._asdict() for each in (ACROSS_PROCESSORS, COUNTS, LOGARITHM_OF_P)
         },
         "standard_errors": STANDARD_ERRORS,
-        "site": _site(),
+        "licences": lambda: "\n".join(licence_lines(dataset_folders())),
+        "project": _project(),
+        "site": str(_project().get("url", "")),
     }
 
 
-def _site() -> str:
-    """Return the address of the project's published pages; empty if there is none."""
+def _project() -> dict[str, Any]:
+    """Return how the project is cited; nothing if no file says so."""
     path = Path(CITATION)
-    return str(read_yaml(path).get("url", "")) if path.is_file() else ""
+    return read_yaml(path) if path.is_file() else {}
 
 
 def _mark_lines(

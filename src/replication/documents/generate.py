@@ -1,4 +1,4 @@
-"""Write the generated files: schemas, pages of claims and settings, documents that cite numbers.
+"""Write the generated files: schemas, pages, documents that cite numbers, notes for archives.
 
 Run it in the project's folder. `NAME.md.jinja` makes the `NAME.md` beside it. A receipt in
 `reproductions/` that is wrong about itself is refused.
@@ -19,6 +19,7 @@ from replication.documents.checklist import StudyResults, checklist, codecheck, 
 from replication.documents.cited import check_documents, cited_documents
 from replication.documents.claims import claims_page
 from replication.documents.configuration_page import shared_page, study_keys_page
+from replication.documents.deposit import deposit_files
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
 from replication.documents.schema import Schema, configuration_schema, overlay_schema
@@ -71,6 +72,7 @@ def generated_files() -> dict[str, str]:
             for path, text in _files_of_study(told, elsewhere).items()
         },
         **cited_documents(studies, all_reproductions(Path())),
+        **deposit_files(Path()),
         **(_home_documents(jobs, home) if home else {}),
     }
 

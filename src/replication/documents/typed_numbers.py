@@ -19,7 +19,8 @@ _UNIT = (
 )
 _MEASURED = re.compile(r"\{# measured by .*?#\}.*?\{# end of measured #\}", re.DOTALL)
 _NOT_PROSE = re.compile(
-    r"^```.*?^```|`[^`]*`|(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
+    r"\A---$.*?^---$|^```.*?^```|`[^`]*`|"
+    r"(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
     re.DOTALL | re.MULTILINE,
 )
 _PLACE = (
@@ -64,8 +65,8 @@ def typed_numbers_in_document(markdown: str) -> list[str]:
     """Return the typed numbers of a document or its template, each with the words around it.
 
     Values that a template computes do not count, nor do numbers between comments that name the
-    command that measured them. Code, links and titles in italics are no prose. Versions and years
-    are names. A number in words counts if a unit or `of` follows.
+    command that measured them. Code, links, titles in italics and metadata before the text are no
+    prose. Versions and years are names. A number in words counts if a unit or `of` follows.
     """
     prose = _NOT_PROSE.sub("", _literal_text(_MEASURED.sub("", markdown)))
     return _find_typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")

@@ -310,6 +310,14 @@ def test_a_document_is_made_from_its_template(tmp_path):
         fill_document(path, {})
 
 
+def test_metadata_stay_at_the_top_of_a_document(tmp_path):
+    path = tmp_path / "paper.md.jinja"
+    path.write_text("---\ntitle: T\n---\n\n{{ seeds }} seeds\n")
+    shown = fill_document(path, {"seeds": 10})
+    made = "# Made from paper.md.jinja by `python -m replication generate`.\n"
+    assert shown == f"---\n{made}title: T\n---\n\n10 seeds\n"
+
+
 @pytest.fixture(scope="module")
 def studies():
     """Two studies with their references."""
@@ -429,6 +437,7 @@ def test_typed_numbers_are_found(template):
         ("{# measured by make benchmark #}\n14 s\n{# end of measured #}", 0),
         ("{# measured by make benchmark #}\n14 s", 1),
         ("1. first\n2. second", 0),
+        ("---\nindex: 12\n---\n\nin 31 s", 1),
         ("in 31 s", 1),
         ("thirteen seeds, a dozen runs, 1½ s", 3),
         ("a dozen ways, twice", 0),

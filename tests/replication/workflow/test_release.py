@@ -1,0 +1,117 @@
+"""A release: its version, its workflow, the forms of issues, and the bytes of text files."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import check_jsonschema
+import jsonschema
+import pytest
+import yaml
+from conftest import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"))
+VERSIONED = (
+    "pyproject.toml", "engine/pyproject.toml", "CITATION.cff", "CHANGELOG.md", ".github/version",
+)  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name in VERSIONED:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def version(folder: Path, *tag: str) -> subprocess.CompletedProcess[str]:
+    words = [folder / ".github/version", *tag]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_a_tag_names_the_version(project):
+    known = version(project)
+    assert known.returncode == 0, known.stderr
+    assert version(project, f"v{known.stdout.strip()}").returncode == 0
+    assert version(project, "main").returncode == 0
+    refused = version(project, "v0.0.1")
+    assert refused.returncode == 1
+    assert "The tag is v0.0.1, and the version" in refused.stderr
+
+
+@pytest.mark.parametrize("name", VERSIONED[1:4])
+def test_a_file_that_lacks_the_version_is_named(project, name):
+    path = project / name
+    path.write_text(path.read_text().replace(version(project).stdout.strip(), "9.9.9"))
+    refused = version(project)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"{name}: version")
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_may_read_and_names_actions_by_their_commit(path):
+    text = path.read_text()
+    assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
+    for used in actions(path):
+        assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v[\d.]+", used)
+
+
+def test_an_action_has_one_commit_in_all_workflows():
+    used = {tuple(each.split("@")) for path in WORKFLOWS for each in actions(path)}
+    assert len(used) == len({name for name, _ in used})
+
+
+def actions(path: Path) -> list[str]:
+    return re.findall(r"uses: (.*)", path.read_text())
+
+
+def test_a_release_is_uploaded_once_it_is_whole():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    uploads = ["uses" in step and "upload" in step["uses"] for step in jobs["build"]["steps"]]
+    assert uploads == sorted(uploads)
+    assert jobs["publish"]["needs"] == "build"
+    assert jobs["publish"]["if"] == "${{ github.ref_type == 'tag' }}"
+    assert all("checkout" not in step.get("uses", "") for step in jobs["publish"]["steps"])
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_a_form_of_an_issue_is_valid(path):
+    folder = Path(check_jsonschema.__file__).parent / "builtin_schemas/vendor"
+    schema = json.loads((folder / "github-issue-forms.json").read_text())
+    jsonschema.validate(yaml.safe_load(path.read_text()), schema)
+
+
+def test_supported_versions_of_python_are_those_that_are_tested():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/pull_request.yml").read_text())
+    tested = workflow["jobs"]["tests"]["strategy"]["matrix"]["python"]
+    assert f"| Python | {', '.join(tested)} |" in (ROOT / "SUPPORT.md").read_text()
+
+
+def git(*words: str, given: str = "") -> str:
+    done = subprocess.run(
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True, input=given
+    )
+    return done.stdout
+
+
+def test_every_generated_document_is_marked_and_no_other():
+    listed = git("ls-files", "*.md").split()
+    marks = git("check-attr", "--stdin", "linguist-generated", given="\n".join(listed))
+    marked = {line.split(":")[0] for line in marks.splitlines() if line.endswith(": set")}
+    made = {name for name in listed if (ROOT / f"{name}.jinja").is_file()}
+    pages = {name for name in listed if re.fullmatch(r"docs/\w+/(claims|configuration).md", name)}
+    pages |= {name for name in listed if re.fullmatch(r"docs/\w+/authors/\w+.md", name)}
+    assert marked == made | pages | {"docs/configuration.md"}
+
+
+def test_git_changes_no_byte_of_a_text():
+    """Digests are made of bytes: a file in git has the ends of lines that its attributes say."""
+    wrong = [
+        line
+        for line in git("ls-files", "--eol").splitlines()
+        if re.match(r"i/(crlf|mixed)", line) and "attr/-text" not in line
+    ]
+    assert wrong == []
