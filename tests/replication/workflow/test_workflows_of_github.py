@@ -178,9 +178,7 @@ def of_encoders() -> list[str]:
 
 
 def test_the_readme_names_every_study_that_needs_more_packages():
-    (named,) = re.findall(
-        r"; (.*) need `make encoders`", (ROOT / "README.md").read_text()
-    )
+    (named,) = re.findall(r"; (.*) need `make encoders`", (ROOT / "README.md").read_text())
     assert sorted(re.findall(r"`(\w+)`", named)) == sorted(of_encoders())
 
 
