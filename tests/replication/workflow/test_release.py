@@ -87,7 +87,8 @@ def test_a_form_of_an_issue_is_valid(path):
 def test_supported_versions_of_python_are_those_that_are_tested():
     workflow = yaml.safe_load((ROOT / ".github/workflows/pull_request.yml").read_text())
     tested = workflow["jobs"]["tests"]["strategy"]["matrix"]["python"]
-    assert f"| Python | {', '.join(tested)} |" in (ROOT / "SUPPORT.md").read_text()
+    told = ", ".join(f"Python {each}" for each in tested)
+    assert f"| Python | {told} |" in (ROOT / "SUPPORT.md").read_text()
 
 
 def git(*words: str, given: str = "") -> str:
