@@ -21,7 +21,7 @@ SMALL, SIZE = 6.0, 6.5
 """Sizes of type, in points."""
 MARGIN = 0.1
 """Margin that is added when the picture is saved, in inches."""
-TALLEST = 10.5
+TALLEST = 11.5
 """Height in inches above which words of claims are cut after one line."""
 BADGE, SENTENCE, CLAIM, SAYS, VALUES, AXIS, HOLD, SEEDS = (
     0.03, 0.79, 0.09, 0.45, 2.98, (3.04, 4.26), 4.63, 5.27,
