@@ -10,14 +10,19 @@ from replication.base.markdown import Markdown, escape_markdown, table
 from replication.judge.judgement import sum_up
 from replication.judge.verdicts import HOLDING, Outcome, Verdict
 from replication.study.claims import Claim
-from replication.study.registry import UNJUDGED, Abstract, Mark, Registry, Sentence
+from replication.study.registry import (
+    UNJUDGED,
+    WORDS_DIFFER,
+    Abstract,
+    Mark,
+    Registry,
+    Sentence,
+)
 
 SentenceText = str
 """The words of a sentence."""
 Link = Callable[[str, str | None], str]
 """Maker of Markdown from a claim's number, and from the study that judges it if not this one."""
-WORDS_DIFFER = ", where its words are others"
-"""Text after the name of a version that shows only the sentences that no earlier version has."""
 DECLARED_LATE = "declared late"
 """Remark beside a claim that was declared after its seeds had been seen."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.judge.verdicts import Comparison, Verdict
 from replication.study.contract import Figure
-from replication.study.registry import SCORECARD, Registry
+from replication.study.registry import SCORECARD, WORDS_DIFFER, Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +43,6 @@ def sentences_of(registry: Registry) -> list[dict[str, Any]]:
         that have none, what each claim says, the claims that were declared late, the study that
         decides the sentence if not this one, and its mark if no claim does, with the reason.
     """
-    from replication.judge.abstract import WORDS_DIFFER
-
     claims = {claim.id: claim for claim in registry.claims}
     found: list[dict[str, Any]] = []
     seen: set[str] = set()

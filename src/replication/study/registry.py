@@ -109,6 +109,8 @@ def _split_names(authors: str) -> list[str]:
 
 
 Unjudged = Literal["not tested", "no empirical statement"]
+WORDS_DIFFER = ", where its words are others"
+"""Text after the name of a version that shows only the sentences that no earlier version has."""
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
 """Marks of a sentence that no claim decides."""
 Mark = Literal["holds", "in part", "does not hold", "open", Unjudged]

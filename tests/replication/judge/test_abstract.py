@@ -9,7 +9,6 @@ from replication.base.errors import InputError
 from replication.documents.generate import check_sentences
 from replication.judge.abstract import (
     MARKS,
-    WORDS_DIFFER,
     abstract_lines,
     count_marks,
     deciding_claims,
@@ -23,7 +22,7 @@ from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.claims import LATE
-from replication.study.registry import Registry
+from replication.study.registry import WORDS_DIFFER, Registry
 from replication.study.studies import find_studies
 
 STUDIES = find_studies()
