@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
+DECIDED_BY = "decided by "
+"""Beginning of the mark of a sentence that the paper's other study decides."""
 END = 4.0
 """End of the axis; points that are farther away are an arrow with their distance."""
 LINE = 0.11
@@ -230,8 +231,6 @@ def _rows(table: "pd.DataFrame", most: int) -> Iterator[Row]:
 
 
 def _mark(mark: str) -> str:
-    from replication.judge.scorecard_figure import DECIDED_BY
-
     return "see there" if mark.startswith(DECIDED_BY) else mark
 
 

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from replication.judge.abstract import MarkedSentence
 
 
-DECIDED_BY = "decided by "
-"""Beginning of the mark of a sentence that the paper's other study decides."""
-
-
 class Scorecard(Figure):
     """The abstract's sentences with the estimates that decide them, on one axis."""
 
@@ -124,6 +120,7 @@ def _sentence_rows(
     sentence: dict[str, Any], verdicts: dict[str, Verdict]
 ) -> Iterator[dict[str, Any]]:
     from replication.judge.abstract import joint_mark
+    from replication.judge.scorecard_drawing import DECIDED_BY
 
     judged = [verdicts[claim] for claim in sentence["claims"]]
     judged += [Verdict.without_evidence(claim, "no test") for claim in sentence["untested"]]

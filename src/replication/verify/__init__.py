@@ -7,6 +7,7 @@ with them, and keeps the receipts of verifications on other machines.
 __all__ = [
     "changed_numbers",
     "changed_pictures",
+    "differences",
     "history",
     "levels",
     "machine",
