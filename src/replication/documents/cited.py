@@ -11,8 +11,8 @@ knows the kept results of all studies:
     settings.mine                           default settings
     abstract("mine"), abstracts("mine")     an abstract with its marks; the number of marks, of all
                                             papers if none is named
-    refuted()                               sentences of abstracts that do not hold; of those with
-                                            the same claims the last version's
+    refuted()                               sentences of abstracts that do not hold, with their
+                                            versions
     headlines(), not_holding(), counts()    tables of claims, of the studies that are named
     cost("mine"), costs("mine")             the recorded cost, in words, and as a table; cost() is
                                             that of all papers
@@ -176,7 +176,7 @@ def _citable_values(
         told.name: {claim.id for claim in told.jobs.registry.claims if claim.declared_late}
         for told in studies
     }
-    find_verdict = verdict_finder(verdicts.get)
+    find_verdict, project = verdict_finder(verdicts.get), _project()
 
     def judged(*claims: str) -> str:
         """Return verdicts in words, with links to the claims."""
@@ -255,8 +255,8 @@ def _citable_values(
         },
         "standard_errors": STANDARD_ERRORS,
         "licences": lambda: "\n".join(licence_lines(dataset_folders())),
-        "project": _project(),
-        "site": str(_project().get("url", "")),
+        "project": project,
+        "site": str(project.get("url", "")),
     }
 
 
