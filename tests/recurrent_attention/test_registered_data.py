@@ -57,7 +57,6 @@ ACCURACY = {
     "itrsa_unnormalised_6x6": (0.00, 0.00),
     "akorn_6x6": (0.60, 0.60),
     "symmetric_6x6": (0.05, 0.05),
-    "energy_multi_6x6": (0.25, 0.29),
 }
 INSIDE = {"energy_single": 0.01, "itrsa_unnormalised": 0.6, "itrsa_unnormalised_6x6": 0.6}
 """In distribution, where it is not .9."""
@@ -172,8 +171,7 @@ READ = {
     "symmetric_6x6 itrsa_6x6 akorn_6x6": "J35e",
     "itrsa_6x6": "J35f",
     "akorn_6x6 itrsa_6x6": "J35g",
-    "itrsa_6x6 energy_multi_6x6": "J35h",
-    "akorn_6x6": "J35i",
+    "akorn_6x6": "J35h",
     "akorn_n8 itrsa energy_single energy_multi itrsa_spectral": "J27",
     "itrsa_unnormalised": "E13 E13a J32",
 }
@@ -227,7 +225,6 @@ def swapped(metric, first, second):
         ),
         ("J35f", {("itrsa_6x6", "accuracy"): accuracy("itrsa_6x6", 0.5, 0.3, range(1, 6))}),
         ("J35g", swapped("accuracy", "itrsa", "akorn")),
-        ("J35h", swapped("accuracy", "itrsa", "energy_multi")),
     ],
 )
 def test_claims_about_6x6_turn_when_their_data_do(number, changes):
