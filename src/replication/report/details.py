@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import yaml
+from markupsafe import Markup
 
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import figure_settings
@@ -27,7 +28,8 @@ class PaperComparison(NamedTuple):
     @property
     def header(self) -> list[str]:
         """Names of the columns of a table that shows the rows."""
-        compared = [(f"{name}, ours", "the paper's", "difference") for name in self.values]
+        papers = Markup("the paper's")
+        compared = [(f"{name}, ours", papers, "difference") for name in self.values]
         return [*self.keys, *(name for three in compared for name in three)]
 
 
