@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -160,6 +160,10 @@ class _Sources:
     """Path of the document."""
     studies: list[StudyResults]
     """All studies; of equal names, those of an earlier study count."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return itself: a text gets copies of tables, and calls the methods without a copy."""
+        return self
 
     @cached_property
     def _elsewhere(self) -> dict[str, MarkedSentence]:
