@@ -31,8 +31,10 @@ import os
 import re
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -60,22 +62,23 @@ from replication.judge.abstract import (
     decided_sentences,
     mark_sentences,
     short_verdict,
-    without_latex,
 )
 from replication.judge.citation import fill_template, verdict_finder
-from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY
+from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict
 from replication.plan.cost import HEADER, MEASURED, Cost, cost_rows
 from replication.plan.cost import costs as study_costs
 from replication.plan.recorded_times import Records
+from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Statistical
 from replication.study.datasets import dataset_folders
+from replication.study.registry import without_latex
 from replication.verify.differences import (
     ACROSS_PROCESSORS,
     COUNTS,
     LOGARITHM_OF_P,
     STANDARD_ERRORS,
 )
-from replication.verify.reference import figure_path
+from replication.verify.reference import Reference, figure_path
 from replication.verify.reproductions import Reproduction
 
 SUFFIX = ".jinja"
@@ -149,104 +152,154 @@ def _own_first(studies: list[StudyResults], path: Path) -> list[StudyResults]:
     return sorted(studies, key=lambda told: told.name not in path.parts)
 
 
+@dataclass(frozen=True)
+class _Sources:
+    """The results that one document can cite; `by_name` has them as templates call them."""
+
+    document: str
+    """Path of the document."""
+    studies: list[StudyResults]
+    """All studies; of equal names, those of an earlier study count."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return itself: a text gets copies of tables, and calls the methods without a copy."""
+        return self
+
+    @cached_property
+    def _elsewhere(self) -> dict[str, MarkedSentence]:
+        return decided_sentences((told.jobs.registry, told.verdicts) for told in self.studies)
+
+    @cached_property
+    def _records(self) -> Records:
+        return Records.of(told.jobs.study for told in self.studies)
+
+    @cached_property
+    def _kept(self) -> list[tuple[StudyJobs, Reference]]:
+        """Studies that have a reference, with it."""
+        return [(told.jobs, told.reference) for told in self.studies if told.reference]
+
+    @cached_property
+    def _figures(self) -> dict[str, tuple[StudyJobs, str, Reference]]:
+        """Figures whose tables are kept, by their paths below `figures/`, without ending."""
+        return {
+            study.table(name).removeprefix("figures/").removesuffix(".csv"): (study, name, kept)
+            for study, kept in self._kept
+            for name in study.figures
+            if figure_path(name) in kept.tables
+        }
+
+    def _study(self, name: str) -> StudyResults:
+        for told in self.studies:
+            if told.name == name:
+                return told
+        raise LookupError(f"there is no study {name}")
+
+    def _lines(self, lines: Callable[[Sequence[StudyResults]], list[str]]) -> Callable[..., str]:
+        """Return a function from names of studies, all if none is named, to lines about them."""
+        every = [told.name for told in self.studies]
+        return lambda *names: "\n".join(lines([*map(self._study, names or every)]))
+
+    @cached_property
+    def verdict(self) -> Callable[[str], Verdict]:
+        """The function from a claim, of the own study or after another one's name, to a verdict."""
+        whole = {
+            f"{study.study.name}/{claim}": verdict
+            for study, kept in self._kept
+            for claim, verdict in kept.verdicts.items()
+        }
+        return verdict_finder(ChainMap(*(kept.verdicts for _, kept in self._kept), whole).get)
+
+    def judged(self, *claims: str) -> str:
+        """Return verdicts in words, with links to the claims."""
+        return "; ".join(map(self._judged, claims))
+
+    def _judged(self, name: str) -> str:
+        verdict = self.verdict(name)
+        study, _, claim = name.rpartition("/")
+        home = study or next(each.study.name for each, kept in self._kept if name in kept.verdicts)
+        claims = self._study(home).jobs.registry.claims
+        late = any(each.declared_late for each in claims if each.id == claim)
+        link = claim_links(self.document, home)(claim, None)
+        return f"{link}: {short_verdict(verdict, late=late)}"
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the numbers of all figures."""
+        return {
+            below: kept.tables[figure_path(name)]
+            for below, (_, name, kept) in self._figures.items()
+        }
+
+    def caption(self, below: str) -> str:
+        """Return the caption of a figure."""
+        study, name, kept = self._figures[below]
+        text = study.registry.figures[study.figures[name].kind]
+        figure = CitedFigure.of(study, name, kept.tables[figure_path(name)], kept.verdicts.get)
+        return escape_markdown(figure.cite(text).caption)
+
+    def pictures(self, study: str, *names: str) -> str:
+        """Return links to pictures of the gallery."""
+        folder = Path(GALLERY, *Path(self._study(study).jobs.study.figures).parts[1:])
+        there = os.path.relpath(folder, Path(self.document).parent)
+        return ", ".join(f"[`{name}`]({there}/{name}.png)" for name in names)
+
+    def abstract(self, study: str) -> str:
+        """Return an abstract with its marks."""
+        own, link = self._study(study), claim_links(self.document, study)
+        return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, self._elsewhere, link))
+
+    def cost(self, study: str = "") -> str:
+        """Return the recorded cost of a study, or of all papers, in words."""
+        told = [self._study(study)] if study else [*filter(_is_of_a_paper, self.studies)]
+        return _cost_in_words([study_costs(each.jobs, self._records)[-1] for each in told])
+
+    def costs(self, study: str) -> str:
+        """Return the recorded cost of a study as a table."""
+        found = study_costs(self._study(study).jobs, self._records)
+        return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
+
+    def by_name(self) -> dict[str, Any]:
+        """Return everything of the studies that a document can cite, by name."""
+        document = self.document
+        return {
+            "tables": self.tables(),
+            "settings": {
+                study.study.name: study.settings.model_dump(mode="json") for study, _ in self._kept
+            },
+            "caption": self.caption,
+            "pictures": self.pictures,
+            "abstract": self.abstract,
+            "abstracts": self._lines(lambda told: _mark_lines(told, self._elsewhere, document)),
+            "refuted": self._lines(lambda told: _refuted_lines(told, document)),
+            "headlines": self._lines(lambda told: headline_lines(told, document)),
+            "not_holding": self._lines(lambda told: lines_not_holding(told, document)),
+            "counts": self._lines(count_lines),
+            "cost": self.cost,
+            "costs": self.costs,
+            "verdict": self.verdict,
+            "judged": self.judged,
+        }
+
+
 def _citable_values(
     studies: list[StudyResults], sent_in: Sequence[Reproduction], document: str
 ) -> dict[str, Any]:
     """Return the values that a document can cite, by name; equal names are the first study's."""
-    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
-    by_name = {told.name: told for told in studies}
-    records = Records.of(told.jobs.study for told in studies)
-    kept = [(told.jobs, told.reference) for told in studies if told.reference]
-    verdicts = ChainMap(
-        *(reference.verdicts for _, reference in kept),
-        {
-            f"{study.study.name}/{claim}": verdict
-            for study, reference in kept
-            for claim, verdict in reference.verdicts.items()
-        },
-    )
-    shown = {
-        study.table(name).removeprefix("figures/").removesuffix(".csv"): (study, name, reference)
-        for study, reference in kept
-        for name in study.figures
-        if figure_path(name) in reference.tables
-    }
-
-    late = {
-        told.name: {claim.id for claim in told.jobs.registry.claims if claim.declared_late}
-        for told in studies
-    }
-    find_verdict, project = verdict_finder(verdicts.get), _project()
-
-    def judged(*claims: str) -> str:
-        """Return verdicts in words, with links to the claims."""
-        found = []
-        for name in claims:
-            verdict = find_verdict(name)
-            study, _, claim = name.rpartition("/")
-            home = study or next(each.study.name for each, kept_ in kept if name in kept_.verdicts)
-            said = short_verdict(verdict, late=claim in late[home])
-            found.append(f"{claim_links(document, home)(claim, None)}: {said}")
-        return "; ".join(found)
-
-    def find(name: str) -> StudyResults:
-        if name not in by_name:
-            raise LookupError(f"there is no study {name}")
-        return by_name[name]
-
-    def of_studies(
-        lines: Callable[[Sequence[StudyResults]], list[str]],
-    ) -> Callable[..., str]:
-        """Return a function from names of studies, all if none is named, to lines about them."""
-        return lambda *names: "\n".join(lines([find(name) for name in names or by_name]))
-
-    def caption(below: str) -> str:
-        study, name, reference = shown[below]
-        table = reference.tables[figure_path(name)]
-        text = study.registry.figures[study.figures[name].kind]
-        return escape_markdown(
-            CitedFigure.of(study, name, table, reference.verdicts.get).cite(text).caption
-        )
-
-    def pictures(study: str, *names: str) -> str:
-        folder = Path(GALLERY, *Path(find(study).jobs.study.figures).parts[1:])
-        there = os.path.relpath(folder, Path(document).parent)
-        return ", ".join(f"[`{name}`]({there}/{name}.png)" for name in names)
-
-    def abstract(study: str) -> str:
-        own = find(study)
-        link = claim_links(document, study)
-        return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere, link))
-
-    def cost(study: str = "") -> str:
-        told = [find(study)] if study else [*filter(_is_of_a_paper, studies)]
-        return _cost_in_words([study_costs(each.jobs, records)[-1] for each in told])
-
-    def costs(study: str) -> str:
-        found = study_costs(find(study).jobs, records)
-        return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
-
+    project = _project()
     return {
-        "tables": {
-            below: reference.tables[figure_path(name)]
-            for below, (_, name, reference) in shown.items()
-        },
-        "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
-        "caption": caption,
-        "pictures": pictures,
-        "abstract": abstract,
-        "abstracts": of_studies(lambda told: _mark_lines(told, elsewhere, document)),
-        "refuted": of_studies(lambda told: _refuted_lines(told, document)),
-        "headlines": of_studies(lambda told: headline_lines(told, document)),
-        "not_holding": of_studies(lambda told: lines_not_holding(told, document)),
-        "counts": of_studies(count_lines),
-        "cost": cost,
-        "costs": costs,
+        **_Sources(document, studies).by_name(),
+        **_rules_of_judgement(),
         "reproductions": lambda: "\n".join(reproduction_lines(sent_in)),
         "reproduced": lambda: "\n".join(reproduction_lines_by_study(sent_in)),
-        "verdict": find_verdict,
-        "judged": judged,
         "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
+        "licences": lambda: "\n".join(licence_lines(dataset_folders())),
+        "project": project,
+        "site": str(project.get("url", "")),
+    }
+
+
+def _rules_of_judgement() -> dict[str, Any]:
+    """Return the numbers by which the engine judges claims and compares with a reference."""
+    return {
         "level": Statistical.model_fields["level"].default,
         "fewest_seeds": FEWEST_SEEDS,
         "probability": PROBABILITY,
@@ -254,9 +307,6 @@ def _citable_values(
             each.name: each._asdict() for each in (ACROSS_PROCESSORS, COUNTS, LOGARITHM_OF_P)
         },
         "standard_errors": STANDARD_ERRORS,
-        "licences": lambda: "\n".join(licence_lines(dataset_folders())),
-        "project": project,
-        "site": str(project.get("url", "")),
     }
 
 

@@ -9,7 +9,17 @@ import pandas as pd
 from replication.judge.citation import fill_template, verdict_finder
 from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
-from replication.study.registry import FigureText
+from replication.study.registry import SCORECARD, FigureText
+
+
+def figure_settings(settings: Mapping[str, Any], figure: str) -> Mapping[str, Any]:
+    """Return the settings of a figure; the engine's own, the scorecard, has none.
+
+    Args:
+        settings: the study's section of the configuration, as plain data.
+        figure: name of the figure.
+    """
+    return {} if figure == SCORECARD else settings["figures"][figure]
 
 
 @dataclass(frozen=True)
@@ -52,8 +62,7 @@ class CitedFigure:
         """
         known = {
             "table": self.table,
-            # The engine's own figure has no settings.
-            "figure": self.settings["figures"].get(self.name, {}),
+            "figure": figure_settings(self.settings, self.name),
             "settings": self.settings,
             "n_seeds": self.n_seeds,
             "verdict": verdict_finder(self.find_verdict),

@@ -1,6 +1,5 @@
 """Marks of an abstract's sentences: whether they hold, as the verdicts on their claims say."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -12,11 +11,11 @@ from replication.judge.verdicts import HOLDING, Outcome, Verdict
 from replication.study.claims import Claim
 from replication.study.registry import (
     UNJUDGED,
-    WORDS_DIFFER,
     Abstract,
     Mark,
     Registry,
     Sentence,
+    without_latex,
 )
 
 SentenceText = str
@@ -193,23 +192,11 @@ def sentences_by_version(
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, list[MarkedSentence]]:
-    """Return the marked sentences of each version that no earlier version has.
-
-    Arguments as `abstract_lines`; where a version repeats sentences, its name says so. Marks of
-    LaTeX make no other sentence, and other claims do.
-    """
-    parts: dict[str, list[MarkedSentence]] = {}
-    seen: list[Sentence] = []
-    for abstract in registry.abstracts:
-        found = mark_sentences(registry, abstract, verdicts, elsewhere)
-        new = [each for each in found if _as_shown(each.sentence) not in seen]
-        parts[abstract.version + WORDS_DIFFER * (len(new) < len(found))] = new
-        seen += map(_as_shown, abstract.sentences)
-    return parts
-
-
-def _as_shown(sentence: Sentence) -> Sentence:
-    return sentence.model_copy(update={"words": without_latex(sentence.words)})
+    """Return `Registry.new_sentences` with their marks; arguments as `abstract_lines`."""
+    return {
+        version: [_mark_sentence(registry, each, verdicts, elsewhere) for each in sentences]
+        for version, sentences in registry.new_sentences.items()
+    }
 
 
 def _mark_in_markdown(found: MarkedSentence, scales: list[str]) -> str:
@@ -217,11 +204,6 @@ def _mark_in_markdown(found: MarkedSentence, scales: list[str]) -> str:
     numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
     strong = f"**{word}**" if word not in UNJUDGED else word
     return Markdown(strong + (f" <sup>{numbers}</sup>" if numbers else ""))
-
-
-def without_latex(words: SentenceText) -> str:
-    """Return the words of a sentence without the marks of LaTeX around some of them."""
-    return re.sub(r"\\(?:emph|url){([^{}]*)}", r"\1", words)
 
 
 def _scale_lines(scales: list[str], of_paper: str) -> list[str]:

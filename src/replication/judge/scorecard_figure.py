@@ -5,8 +5,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.judge.verdicts import Comparison, Verdict
+from replication.study.claims import Claim
 from replication.study.contract import Figure
-from replication.study.registry import SCORECARD, WORDS_DIFFER, Registry
+from replication.study.registry import SCORECARD, Registry, Sentence, without_latex
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ class Scorecard(Figure):
 
 
 def sentences_of(registry: Registry) -> list[dict[str, Any]]:
-    """Return the sentences of all abstracts, each once.
+    """Return the sentences of all abstracts, each once, see `Registry.new_sentences`.
 
     Args:
         registry: of the paper.
@@ -40,28 +41,26 @@ def sentences_of(registry: Registry) -> list[dict[str, Any]]:
         decides the sentence if not this one, and its mark if no claim does, with the reason.
     """
     claims = {claim.id: claim for claim in registry.claims}
-    found: list[dict[str, Any]] = []
-    seen: set[str] = set()
-    for abstract in registry.abstracts:
-        given = [each for each in abstract.sentences if each.model_dump_json() not in seen]
-        seen |= {each.model_dump_json() for each in given}
-        version = abstract.version + WORDS_DIFFER * (len(given) < len(abstract.sentences))
-        for sentence in given:
-            own = [claims[name] for name in sentence.claims if not sentence.mark]
-            found.append(
-                {
-                    "version": version,
-                    "words": sentence.words,
-                    "claims": [claim.id for claim in own if claim.test],
-                    "untested": [claim.id for claim in own if not claim.test],
-                    "says": {claim.id: claim.headline or claim.statement for claim in own},
-                    "late": [claim.id for claim in own if claim.declared_late],
-                    "study": sentence.study,
-                    "mark": sentence.mark,
-                    "why": sentence.why,
-                }
-            )
-    return found
+    return [
+        {"version": version, **_sentence(each, [claims[name] for name in each.claims])}
+        for version, sentences in registry.new_sentences.items()
+        for each in sentences
+    ]
+
+
+def _sentence(sentence: Sentence, named: list[Claim]) -> dict[str, Any]:
+    """Return a sentence as plain data, given the claims that it names."""
+    deciding = [] if sentence.mark else named
+    return {
+        "words": sentence.words,
+        "claims": [claim.id for claim in deciding if claim.test],
+        "untested": [claim.id for claim in deciding if not claim.test],
+        "says": {claim.id: claim.headline or claim.statement for claim in deciding},
+        "late": [claim.id for claim in deciding if claim.declared_late],
+        "study": sentence.study,
+        "mark": sentence.mark,
+        "why": sentence.why,
+    }
 
 
 def claims_of_sentences(sentences: list[dict[str, Any]]) -> list[str]:
@@ -84,8 +83,6 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
         sentences: what `sentences_of` returned.
     """
     import pandas as pd
-
-    from replication.judge.abstract import without_latex
 
     found = {verdict.claim: verdict for verdict in verdicts}
     rows = [

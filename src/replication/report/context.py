@@ -166,6 +166,18 @@ def verdict_counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]
     }
 
 
+def figure_of(claim: Claim, kinds: Mapping[str, str]) -> str | None:
+    """Return the figure that a claim is shown at: the one that it names, or the first of that kind.
+
+    Args:
+        claim: the claim; it keeps the name that it has if there is no such figure.
+        kinds: kind of each figure by its name, in the order of the configuration.
+    """
+    if claim.figure in kinds:
+        return claim.figure
+    return next((name for name, kind in kinds.items() if kind == claim.figure), claim.figure)
+
+
 def in_order_of_paper(labels: Mapping[str, str]) -> list[str]:
     """Return names of figures as the paper has them: figures, tables, its appendix; then ours.
 

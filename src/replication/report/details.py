@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import yaml
+from markupsafe import Markup
 
 from replication.base.tables import read_csv
+from replication.documents.figure_texts import figure_settings
 from replication.study.published_tables import check_published_table
 
 
@@ -23,6 +25,13 @@ class PaperComparison(NamedTuple):
     largest: dict[str, float]
     """The largest difference of each value, without its sign."""
 
+    @property
+    def header(self) -> list[str]:
+        """Names of the columns of a table that shows the rows."""
+        papers = Markup("the paper's")
+        compared = [(f"{name}, ours", papers, "difference") for name in self.values]
+        return [*self.keys, *(name for three in compared for name in three)]
+
 
 def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterable[str]) -> str:
     """Return the part of a study's settings that a figure rests on, as an overlay.
@@ -32,13 +41,17 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
     setting count only if the figure names the setting, as a table of sensitivity names the
     experiments that vary.
 
+    A figure without settings has no overlay: an empty text.
+
     Args:
         study: name of the study.
         settings: the study's section of the configuration.
         figure: the figure's name.
         names: names of the experiments that the figure shows.
     """
-    own = settings["figures"][figure]
+    own = figure_settings(settings, figure)
+    if not own:
+        return ""
     known = {*names, *_texts(own)}
     while True:
         part = {

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 import click
-from markupsafe import Markup
 
 from replication.base.storage import write_text
 from replication.judge.abstract import MARKS, count_marks, decided_sentences
@@ -13,10 +12,9 @@ from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
 from replication.plan.cost import MEASURED, NOT_RECORDED, Cost
 from replication.report.site import (
-    TEMPLATES,
+    asset,
     known_verdicts,
     page_environment,
-    policy_hash,
     registry_of,
     site_links,
 )
@@ -81,7 +79,6 @@ def render_index(
                 read_picture(picture, first) if picture else None,
             )
         )
-    style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     return (
         page_environment()
         .get_template("index.html")
@@ -91,8 +88,8 @@ def render_index(
             cost_measured=MEASURED,
             links=site_links(sources.site),
             here="",
-            style=style,
-            style_hash=policy_hash(style),
+            style=asset("style.css"),
+            script="",
         )
     )
 

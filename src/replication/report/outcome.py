@@ -1,16 +1,17 @@
 """The outcome of a run in a few lines: verdicts, and our numbers beside the paper's."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 
-from replication.base.errors import InputError
 from replication.judge.abstract import short_verdict
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
+from replication.report.context import figure_of
 from replication.report.details import compare_with_paper
-from replication.verify.reference import read_verdicts, reference_folder
+from replication.report.site import known_verdicts
 
 MOST_CLAIMS = 8
 """Largest number of claims that are told; the rest are counted."""
@@ -25,36 +26,41 @@ def outcome_lines(jobs: Jobs, root: Path, targets: Iterable[str]) -> list[str]:
         targets: paths that a user asked for.
     """
     lines: dict[str, None] = {}
+    kept = cache(partial(known_verdicts, root))
     for target in targets:
         below = target.removeprefix("figures/").rpartition(".")[0]
         if target.startswith("figures/") and below in jobs.figures:
             study, name = jobs.figures[below]
-            lines |= dict.fromkeys(_figure_lines(jobs, study, name, root))
+            lines |= dict.fromkeys(_figure_lines(jobs, study, name, kept))
         elif target in jobs.tasks and jobs.tasks[target].stage == "verdict":
             found = read_verdict(Path(target))
             lines[f"{found.claim}: {short_verdict(found)}; {found.summary}"] = None
     return [*lines]
 
 
-def _figure_lines(jobs: Jobs, study: StudyJobs, name: str, root: Path) -> Iterator[str]:
-    """Yield the lines on one figure: the paper's numbers, then the claims that rest on it."""
+def _figure_lines(
+    jobs: Jobs, study: StudyJobs, name: str, kept: Callable[[str], Mapping[str, Verdict]]
+) -> Iterator[str]:
+    """Yield the lines on one figure: the paper's numbers, then the claims that are shown at it.
+
+    `kept` returns the verdicts of a study's reference.
+    """
     published, columns = study.figures[name].published, study.figures[name].published_columns
     if published and f"figure {name}" not in study.unlike_published:
         path = study.study.folder / "published" / published
         if beside := compare_with_paper(Path(study.table(name)), path, columns):
             most = "; ".join(f"{key} by {value:.2g}" for key, value in beside.largest.items())
             yield f"{name} differs from the paper's numbers by at most: {most}"
-    names = {name, study.figures[name].kind}
-    claims = [claim for claim in study.claims.values() if claim.figure in names]
+    kinds = {each: figure.kind for each, figure in study.figures.items()}
+    claims = [claim for claim in study.claims.values() if figure_of(claim, kinds) == name]
     paths = {claim.id: Path(study.verdict(claim.id)) for claim in claims}
     judged = {
         claim: read_verdict(path)
         for claim, path in paths.items()
         if path.is_file() and not jobs.is_made_otherwise(str(path), str(path))
     }
-    kept = _kept_verdicts(study.study.name, root)
     for claim in claims[:MOST_CLAIMS]:
-        found = judged.get(claim.id) or kept.get(claim.id)
+        found = judged.get(claim.id) or kept(study.study.name).get(claim.id)
         where = "" if claim.id in judged else ", in the reference"
         verdict = f"{short_verdict(found)}{where}" if found else "not judged"
         yield f"{claim.id} {verdict}: {claim.statement}"
@@ -62,11 +68,3 @@ def _figure_lines(jobs: Jobs, study: StudyJobs, name: str, root: Path) -> Iterat
         yield f"{len(claims) - MOST_CLAIMS} more claims rest on {name}"
     if len(judged) < len(claims):
         yield f"`snakemake {study.study.scorecard}` judges the claims here"
-
-
-def _kept_verdicts(study: str, root: Path) -> dict[str, Verdict]:
-    """Return the verdicts of a study's reference; none if it has no reference that can be read."""
-    try:
-        return read_verdicts(reference_folder(root, study))
-    except InputError:
-        return {}

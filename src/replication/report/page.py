@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 import click
 import pandas as pd
-from markupsafe import Markup
+from jinja2 import Environment
 
 from replication.base.errors import InputError
 from replication.base.tables import read_csv
@@ -26,6 +26,7 @@ from replication.report.context import (
     claim_views,
     claims_by_place,
     contested_claims,
+    figure_of,
     headline_claims,
     in_order_of_paper,
     verdict_counts,
@@ -34,9 +35,8 @@ from replication.report.details import compare_with_paper, overlay
 from replication.report.explorer import explorer
 from replication.report.prose import findings
 from replication.report.site import (
-    TEMPLATES,
+    asset,
     page_environment,
-    policy_hash,
     related_pages,
     site_links,
     write_page,
@@ -88,72 +88,132 @@ def render(
     """
     registry = registry.with_own(shown.own.claims)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
-    records = Records.of(find_studies().values())
-    made = {
-        figure.name: _figure(figure, registry, shown, judged, root)
-        | {"seconds": run_time(figure.benchmarks, records)}
-        for figure in shown.figures
-    }
-    scorecard = made.get(SCORECARD)
+    made = _made_figures(registry, shown, judged, root)
     labels = {name: figure["text"].label for name, figure in made.items()}
-    in_order = in_order_of_paper(labels)
     placed = _claims_at_figures(registry, shown.figures)
     claims = claim_views(placed, list(verdicts.values()), labels)
-    study = find_studies().get(shown.study)
     environment = page_environment()
-    tables = {figure.name: figure.table for figure in shown.figures}
-    added = explorer(shown.study, shown.settings, tables, environment)
-    style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8") + added.style)
-    script = Markup((TEMPLATES / "script.js").read_text(encoding="utf-8") + added.script)
     return environment.get_template("page.html").render(
-        explorer=added.panel,
+        study=shown.study,
+        registry=registry,
         links=site_links(shown.site),
         here=shown.site.link(shown.study),
-        study=shown.study,
-        comparisons_link=f"{shown.study}/{COMPARISONS}" if any(map(_is_judged, claims)) else "",
-        scorecard=scorecard,
-        findings=findings(study.readme, {view.claim.id for view in claims}) if study else [],
-        registry=registry,
-        claims=claims,
-        abstracts=sentences_by_version(registry, judged),
-        marks=MARKS,
-        marked_elsewhere=dict(ChainMap(*(other.marks for other in shown.related))),
-        costs=cost_rows(shown.costs),
-        cost_header=COST_HEADER,
-        cost_measured=MEASURED,
-        methods=[(each, method_value(each, shown.settings)) for each in registry.methods],
-        outcomes=OUTCOMES,
-        decisions=DECISIONS,
-        group_names=GROUPS,
-        figures=[made[name] for name in in_order if name != SCORECARD],
-        groups=claims_by_place(claims),
-        columns=COLUMNS,
-        reproductions=[item.row for item in verified],
-        verifications=verifications(shown.study, verified, history),
-        verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
-        labels=labels,
-        contested=contested_claims(claims),
-        headlines=headline_claims(claims),
         related=shown.related,
+        labels=labels,
+        verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
+        verifications=verifications(shown.study, verified, history),
+        **_abstract(registry, judged, shown.related),
+        **_what_was_found(shown.study, claims),
+        **_figures(registry, shown, made, labels),
+        **_claims(shown.study, claims),
         **_verdict_numbers(claims, shown.related),
-        cited=read_citation(registry, root),
-        missing=[(item, registry.figures[item.kind]) for item in shown.missing],
-        origin=origin,
-        machine=computed_on,
-        style=style,
-        script=script,
-        style_hash=policy_hash(style),
-        script_hash=policy_hash(script),
+        **_rerunning(registry, shown),
+        **_provenance(registry, verified, origin, computed_on, root),
+        **_explorer_and_assets(shown, environment),
     )
 
 
+def _made_figures(
+    registry: Registry, shown: FigureSources, verdicts: dict[str, Verdict], root: Path
+) -> dict[str, dict[str, Any]]:
+    """Return all drawn figures by name, with their texts, numbers and costs."""
+    records = Records.of(find_studies().values())
+    return {
+        figure.name: _figure(figure, registry, shown, verdicts, root)
+        | {"seconds": run_time(figure.benchmarks, records)}
+        for figure in shown.figures
+    }
+
+
+def _abstract(
+    registry: Registry, verdicts: dict[str, Verdict], related: Sequence[RelatedPage]
+) -> dict[str, Any]:
+    """Return the abstract with its marks; like the functions below, by name in the page."""
+    return {
+        "abstracts": sentences_by_version(registry, verdicts),
+        "marks": MARKS,
+        "marked_elsewhere": dict(ChainMap(*(other.marks for other in related))),
+    }
+
+
+def _what_was_found(name: str, claims: Sequence[ClaimView]) -> dict[str, Any]:
+    """Return what the study's own text says was found."""
+    study = find_studies().get(name)
+    known = {view.claim.id for view in claims}
+    return {"findings": findings(study.readme, known) if study else []}
+
+
+def _figures(
+    registry: Registry,
+    shown: FigureSources,
+    made: dict[str, dict[str, Any]],
+    labels: dict[str, str],
+) -> dict[str, Any]:
+    """Return the figures in the order of the paper, and those that are missing."""
+    return {
+        "scorecard": made.get(SCORECARD),
+        "figures": [made[name] for name in in_order_of_paper(labels) if name != SCORECARD],
+        "missing": [(item, registry.figures[item.kind]) for item in shown.missing],
+    }
+
+
+def _claims(study: str, claims: Sequence[ClaimView]) -> dict[str, Any]:
+    """Return the claims, all and in groups, and what their verdicts mean."""
+    return {
+        "claims": claims,
+        "groups": claims_by_place(claims),
+        "contested": contested_claims(claims),
+        "headlines": headline_claims(claims),
+        "comparisons_link": f"{study}/{COMPARISONS}" if any(map(_is_judged, claims)) else "",
+        "outcomes": OUTCOMES,
+        "decisions": DECISIONS,
+        "group_names": GROUPS,
+    }
+
+
+def _rerunning(registry: Registry, shown: FigureSources) -> dict[str, Any]:
+    """Return what a reader needs to run the study again: its methods and costs."""
+    return {
+        "costs": cost_rows(shown.costs),
+        "cost_header": COST_HEADER,
+        "cost_measured": MEASURED,
+        "methods": [(each, method_value(each, shown.settings)) for each in registry.methods],
+    }
+
+
+def _provenance(
+    registry: Registry,
+    verified: Sequence[Reproduction],
+    origin: dict[str, str],
+    computed_on: dict[str, str],
+    root: Path,
+) -> dict[str, Any]:
+    """Return where the results come from, who reproduced them, and how they are cited."""
+    return {
+        "columns": COLUMNS,
+        "reproductions": [item.row for item in verified],
+        "origin": origin,
+        "machine": computed_on,
+        "cited": read_citation(registry, root),
+    }
+
+
+def _explorer_and_assets(shown: FigureSources, environment: Environment) -> dict[str, Any]:
+    """Return the study's explorer, if it has one, and style and script of page and explorer."""
+    tables = {figure.name: figure.table for figure in shown.figures}
+    added = explorer(shown.study, shown.settings, tables, environment)
+    return {
+        "explorer": added.panel,
+        "style": asset("style.css", added.style),
+        "script": asset("script.js", added.script),
+    }
+
+
 def _claims_at_figures(registry: Registry, figures: Sequence[FigureSource]) -> Registry:
-    """Return the registry with claims that name a drawn figure where they name its kind."""
-    names = {each.kind: each.name for each in reversed(figures)}
-    names |= {each.name: each.name for each in figures}
+    """Return the registry with claims that name the drawn figure that they are shown at."""
+    kinds = {each.name: each.kind for each in figures}
     claims = [
-        claim.model_copy(update={"figure": names.get(claim.figure or "", claim.figure)})
-        for claim in registry.claims
+        claim.model_copy(update={"figure": figure_of(claim, kinds)}) for claim in registry.claims
     ]
     return registry.model_copy(update={"claims": claims})
 
@@ -188,9 +248,7 @@ def _figure(
         "is_borrowed": own is None and source.name != source.kind,
         "picture": read_picture(source.picture, shown.study),
         "table": numbers,
-        "overlay": overlay(shown.study, shown.settings, source.name, source.experiments)
-        if source.name in shown.settings["figures"]
-        else "",
+        "overlay": overlay(shown.study, shown.settings, source.name, source.experiments),
         "beside": compare_with_paper(source.table, source.published, source.published_columns)
         if source.published
         else None,

@@ -12,11 +12,11 @@ from markupsafe import Markup
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.figures.typeset import number, typeset, typeset_svg
-from replication.judge.abstract import decided_sentences, without_latex
+from replication.judge.abstract import decided_sentences
 from replication.judge.verdicts import Verdict
 from replication.report.context import claim_views, contested_claims, verdict_counts
 from replication.report.sources import RelatedPage, Site
-from replication.study.registry import Registry, read_registry
+from replication.study.registry import Registry, read_registry, without_latex
 from replication.study.studies import Study, find_studies
 from replication.verify.reference import read_verdicts, reference_folder
 
@@ -36,6 +36,7 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["policy_hash"] = policy_hash
     environment.filters |= {
         "number": number,
         "plain": without_latex,
@@ -48,6 +49,11 @@ def page_environment() -> Environment:
 def policy_hash(text: Markup) -> str:
     """Return the hash by which a page's security policy knows its own style or script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def asset(name: str, added: str = "") -> Markup:
+    """Return a style or script of the site, by the name of its file, with what a page adds."""
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8") + added)
 
 
 def registry_of(study: Study) -> Registry:

@@ -117,6 +117,11 @@ Mark = Literal["holds", "in part", "does not hold", "open", Unjudged]
 """Verdict on a sentence of an abstract."""
 
 
+def without_latex(words: str) -> str:
+    """Return the words of a sentence without the marks of LaTeX around some of them."""
+    return re.sub(r"\\(?:emph|url){([^{}]*)}", r"\1", words)
+
+
 class Sentence(Strict):
     """A sentence or clause of an abstract, and what decides it."""
 
@@ -142,6 +147,14 @@ class Sentence(Strict):
             )
         refuse_repeated(self.claims)
         return self
+
+    def repeats(self, other: Self) -> bool:
+        """Say whether another version's sentence has the same words and is decided by the same.
+
+        Marks of LaTeX, and the reason of a mark, make no other sentence.
+        """
+        decided_by = (self.claims, self.study) == (other.claims, other.study)
+        return decided_by and without_latex(self.words) == without_latex(other.words)
 
 
 class Abstract(Strict):
@@ -241,6 +254,21 @@ class Registry(Strict):
                         f" decides a sentence of its abstract: {sentence.words}"
                     )
         return self
+
+    @property
+    def new_sentences(self) -> dict[str, list[Sentence]]:
+        """Return the sentences of each version of the abstract that no earlier version has.
+
+        Where a version repeats sentences, its name here says so.
+        """
+        parts: dict[str, list[Sentence]] = {}
+        earlier: list[Sentence] = []
+        for abstract in self.abstracts:
+            sentences = abstract.sentences
+            new = [each for each in sentences if not any(map(each.repeats, earlier))]
+            parts[abstract.version + WORDS_DIFFER * (len(new) < len(sentences))] = new
+            earlier += sentences
+        return parts
 
     @property
     def rules_of_robustness(self) -> list[str]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.figures.typeset import number
-from replication.judge.abstract import mark_sentences, without_latex
+from replication.judge.abstract import mark_sentences
 from replication.judge.judgement import outcome
 from replication.judge.statistics import pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
@@ -30,6 +30,7 @@ from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records, foreseen_seconds
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Equivalence, Interval, Statistical
+from replication.study.registry import without_latex
 from replication.study.studies import find_studies
 from replication.verify.reference import EVIDENCE, MANIFEST, read_reference, reference_folder
 

@@ -16,13 +16,13 @@ from replication.judge.abstract import (
     mark_sentences,
     sentences_by_version,
     short_verdict,
-    without_latex,
 )
+from replication.judge.scorecard_figure import sentences_of
 from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.claims import LATE
-from replication.study.registry import WORDS_DIFFER, Registry
+from replication.study.registry import WORDS_DIFFER, Registry, without_latex
 from replication.study.studies import find_studies
 
 STUDIES = find_studies()
@@ -260,13 +260,21 @@ def test_a_sentence_that_a_later_version_decides_otherwise_is_shown_again():
     assert [each.sentence.claims for each in rows] == [["B1"]]
 
 
-def test_marks_of_latex_make_no_other_sentence():
+def test_neither_marks_of_latex_nor_a_reason_make_another_sentence():
     first = {**SENTENCES[0], "words": r"See \url{https://a.org} of it."}
-    again = {**SENTENCES[0], "words": "See https://a.org of it."}
+    again = {**SENTENCES[0], "words": "See https://a.org of it.", "why": "An address."}
     paper = registry(
         {"version": "v1", "sentences": [first]}, {"version": "v2", "sentences": [again]}
     )
     assert sentences_by_version(paper, {})[f"v2{WORDS_DIFFER}"] == []
+    assert [each["version"] for each in sentences_of(paper)] == ["v1"]
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=[paper.title for paper in PAPERS])
+def test_a_scorecard_has_the_sentences_of_the_table(paper):
+    marked = sentences_by_version(paper, {})
+    shown = [(version, each.sentence.words) for version, rows in marked.items() for each in rows]
+    assert [(each["version"], each["words"]) for each in sentences_of(paper)] == shown
 
 
 @pytest.mark.parametrize("study", ["nowhere", "own", "undecided"])

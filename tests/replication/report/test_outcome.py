@@ -5,6 +5,7 @@ from conftest import ROOT, Template
 
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
+from replication.report import outcome
 from replication.report.outcome import outcome_lines
 from replication.study.studies import find_studies
 
@@ -40,6 +41,24 @@ def test_a_verdict_of_other_settings_is_not_told(finished_project, monkeypatch):
     lines = outcome_lines(Jobs.of(configure(other, studies), studies), ROOT, [FIG1])
     assert any(line.startswith("C1 reproduced, in the reference: ") for line in lines)
     assert not any("differs from the paper's numbers" in line for line in lines)
+
+
+def test_a_claim_is_told_at_one_figure_of_its_kind_and_its_reference_is_read_once(
+    finished_project, monkeypatch
+):
+    monkeypatch.chdir(finished_project.folder)
+    studies = {"example": find_studies()["example"]}
+    more = {"example": {"figures": {"again": {"kind": "fig1", "experiment": "replication"}}}}
+    jobs = Jobs.of(configure(more, studies), studies)
+    read = []
+    monkeypatch.setattr(outcome, "known_verdicts", lambda _, study: read.append(study) or {})
+    monkeypatch.setattr(outcome, "read_verdict", lambda _: None)
+    monkeypatch.setattr(outcome, "compare_with_paper", lambda *_: None)
+    of_both = [*(f"figures/example/{name}.pdf" for name in ("again", "fig1", "fig2"))]
+    assert not any(line.startswith("C") for line in outcome_lines(jobs, ROOT, of_both[:1]))
+    told = [line.split()[0] for line in outcome_lines(jobs, ROOT, of_both)]
+    assert told.count("C1") == 1
+    assert read == ["example"]
 
 
 def test_a_verdict_that_is_asked_for_is_told_and_other_targets_are_silent(jobs):

@@ -1,0 +1,106 @@
+"""Documents are made from their templates, with values of all studies."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import JOBS, ROOT
+
+from replication.base.errors import InputError
+from replication.documents import cited
+from replication.documents.checklist import StudyResults
+from replication.documents.cited import fill_document
+from replication.judge.citation import fill_template
+from replication.judge.verdicts import Verdict
+from replication.study.registry import Abstract, Sentence
+from replication.verify.reference import read_reference, reference_folder
+
+
+def test_a_document_is_made_from_its_template(tmp_path):
+    path = tmp_path / "README.md.jinja"
+    path.write_text("{% set n = seeds %}\n# Title\n\n{% set m = n %}\n\n{{ m }} seeds\n")
+    first, _, text = fill_document(path, {"seeds": 10}).partition("\n")
+    assert first == "<!-- Made from README.md.jinja by `python -m replication generate`. -->"
+    assert text == "\n# Title\n\n10 seeds\n"
+    with pytest.raises(InputError, match=r"README.md.jinja: cannot be cited: 'seeds' is undefined"):
+        fill_document(path, {})
+
+
+def test_metadata_stay_at_the_top_of_a_document(tmp_path):
+    path = tmp_path / "paper.md.jinja"
+    path.write_text("---\ntitle: T\n---\n\n{{ seeds }} seeds\n")
+    shown = fill_document(path, {"seeds": 10})
+    made = "# Made from paper.md.jinja by `python -m replication generate`.\n"
+    assert shown == f"---\n{made}title: T\n---\n\n10 seeds\n"
+
+
+@pytest.fixture(scope="module")
+def studies():
+    """Two studies with their references."""
+    return [
+        StudyResults(JOBS.studies[name], read_reference(reference_folder(ROOT, name))[0])
+        for name in ("scan_and_snap", "example")
+    ]
+
+
+def filled(template, studies, document="docs/example/notes.md"):
+    path = Path(f"{document}.jinja")
+    known = cited._citable_values(cited._own_first(studies, path), [], document)
+    return fill_template(template, document, known)
+
+
+def test_a_verdict_is_of_the_own_study_or_of_the_one_that_is_named(studies):
+    assert filled('{{ verdict("C").claim }}', studies) == "C"
+    assert filled('{{ judged("C3", "scan_and_snap/T22d") }}', studies) == (
+        "[C3](claims.md#C3): does not hold; [T22d](../scan_and_snap/claims.md#T22d): reproduced"
+    )
+    assert filled('{{ judged("scan_and_snap/T20c") }}', studies) == (
+        "[T20c](../scan_and_snap/claims.md#T20c): does not hold, declared late, 0 of 3 hold"
+    )
+    both = 'E1 {{ judged("C1") }}'
+    assert "../../../docs/example" in filled(both, studies, "src/papers/example/README.md")
+
+
+def test_a_sentence_of_several_versions_that_does_not_hold_is_one_line_with_versions():
+    sentences = [Sentence(words=words, claims=["A1"]) for words in ("It works.", "It does work.")]
+    versions = {"v1": [sentences[0]], "v2": [sentences[0]], "v3": [sentences[1]] * 2}
+    abstracts = [Abstract(version=name, sentences=each) for name, each in versions.items()]
+    failed = Verdict.without_evidence("A1", "no").model_copy(update={"verdict": "does not hold"})
+
+    def refuted(abstracts):
+        registry = JOBS.studies["scan_and_snap"].registry
+        registry = registry.model_copy(update={"abstracts": abstracts, "claims": []})
+        told = SimpleNamespace(
+            name="mine", jobs=SimpleNamespace(registry=registry), verdicts={"A1": failed}
+        )
+        return cited._refuted_lines([told], "README.md")
+
+    line = "* `mine`: “It works.” ([A1](docs/mine/claims.md#A1))"
+    assert refuted(abstracts[:1]) == [line]
+    assert refuted(abstracts) == [
+        f"{line}, v1 and v2; in other words in v3",
+        "* `mine`: “It does work.” ([A1](docs/mine/claims.md#A1)), v3",
+    ]
+
+
+def test_a_study_that_a_document_names_must_be_there(studies):
+    for name in ("counts", "costs", "cost", "abstract", "headlines", "pictures"):
+        with pytest.raises(InputError, match=r"cannot be cited: there is no study nobody;"):
+            filled(f'{{{{ {name}("nobody") }}}}', studies)
+
+
+def test_the_cost_of_all_papers_leaves_out_what_is_no_paper(studies):
+    assert filled("{{ cost() }}", studies) == filled('{{ cost("scan_and_snap") }}', studies)
+    assert filled("{{ cost() }}", studies) != filled('{{ cost("example") }}', studies)
+
+
+def test_pictures_of_the_home_study_lie_at_the_top(studies):
+    shown = filled('{{ pictures("scan_and_snap", "fig6") }}', studies, "README.md")
+    assert shown == "[`fig6`](docs/gallery/fig6.png)"
+
+
+def test_the_address_of_the_pages_is_that_of_the_citation_file(tmp_path, monkeypatch, studies):
+    monkeypatch.chdir(tmp_path)
+    assert filled("{{ site }}", studies) == ""
+    Path("CITATION.cff").write_text("url: https://example.org/pages\n")
+    assert filled("{{ site }}", studies) == "https://example.org/pages"
