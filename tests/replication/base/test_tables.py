@@ -133,7 +133,7 @@ def test_a_table_without_a_column_is_refused_where_it_is_made(tmp_path, monkeypa
         ("results/example/evidence/C2.parquet", "claim C2", "cell, value"),
     ],
 )
-def test_a_wrong_table_is_told_with_its_function(  # noqa: PLR0913
+def test_a_wrong_table_is_told_with_its_function(
     tmp_path, monkeypatch, path, made, columns, returned, said
 ):
     """A claim is then not tested, so that the others of its job are."""

@@ -183,7 +183,9 @@ def test_a_wrong_table_of_evidence_leaves_the_others_their_verdicts(tmp_path, mo
     found = jobs()
     tables = {
         "C2": pd.DataFrame({"cell": "a", "seed": range(10)}),
-        "C3": pd.DataFrame({"cell": "a", "seed": range(10), "value": [1 + n / 99 for n in range(10)]}),
+        "C3": pd.DataFrame(
+            {"cell": "a", "seed": range(10), "value": [1 + n / 99 for n in range(10)]}
+        ),
     }
     verdicts = []
     for claim in tables:
