@@ -24,13 +24,14 @@ install = $(if $(HASHES),awk 'NR == FNR {locked[$$1]; next} /==/ {on = $$1 in lo
 all: $(READY)
 	$(RUN) snakemake
 
-# The environment is rebuilt when the lock changes, not when its file is touched.
+# The environment is rebuilt when the lock changes, not when its file is touched. Its mark goes first:
+# an interruption leaves no environment that looks whole.
 $(READY): requirements.lock pyproject.toml
 	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
 	  { [ -n "$(PYTHON)" ] || { echo "Python 3.11, 3.12 or 3.13 is needed; install one, or name it:" \
 	    "make PYTHON=/path/to/python3.13" >&2; exit 1; }; } && \
 	  echo "Installing the environment into $(VENV), which takes minutes" && \
-	  $(PYTHON) -m venv --clear $(VENV) && $(call install,requirements.lock) && \
+	  rm -f $@ && $(PYTHON) -m venv --clear $(VENV) && $(call install,requirements.lock) && \
 	  $(INSTALL) --no-deps --no-build-isolation -e . && \
 	  sha256sum $^ > $@; fi
 
@@ -143,6 +144,7 @@ lock:
 
 # An environment of the newest versions of everything in the lock, to see what they would change.
 newest:
+	rm -f $(READY)
 	$(PYTHON) -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements-encoders.lock)
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .

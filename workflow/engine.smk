@@ -100,6 +100,13 @@ onstart:
     logger.addHandler(TimeLeft(jobs, records()))
 
 
+onerror:
+    # Of a file that Snakemake restores it records that the failed job made it. Without a record the
+    # file itself says how it was made, see `look`.
+    for job in workflow.scheduler.failed:
+        workflow.persistence.cleanup(job)
+
+
 onsuccess:
     # What was asked for has an answer: the verdict, or our number beside the paper's.
     from replication.report.outcome import outcome_lines

@@ -4,6 +4,8 @@ import click
 
 OUT_OF_REGIME = "it is not in the regime of the claim"
 """End of the reason of an `OutOfRegimeError`."""
+WRONG_TABLE = "mend the function that returns it"
+"""End of the message of a `WrongTableError`."""
 
 
 class InputError(click.ClickException):
@@ -32,3 +34,15 @@ class OutOfRegimeError(UnmeasurableError):
     def __init__(self, why: str) -> None:
         """Take the reason, in terms of the measured values."""
         super().__init__(f"{why}: {OUT_OF_REGIME}")
+
+
+class WrongTableError(UnmeasurableError):
+    """A study's function returned something else than the table that is needed.
+
+    Of a claim, the error stops nothing at first, so that the others get their verdicts; the
+    scorecard and the reference refuse the claim by the end of the reason.
+    """
+
+    def __init__(self, why: str) -> None:
+        """Take the mistake: the function, and what is expected."""
+        super().__init__(f"{why}; {WRONG_TABLE}")

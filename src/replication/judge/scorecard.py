@@ -1,13 +1,14 @@
 """Bring all verdicts of a paper together: a table to compute with, or one to read."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
 import click
 import pandas as pd
 
-from replication.base.errors import InputError
+from replication.base.errors import WRONG_TABLE, InputError
 from replication.base.markdown import escape_markdown, table
 from replication.base.provenance import Provenance, digest, provenance
 from replication.base.storage import (
@@ -80,6 +81,22 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def refuse_wrong_tables(registry: Registry, verdicts: Iterable[Verdict]) -> None:
+    """Refuse verdicts on claims whose function returned a wrong table of evidence.
+
+    Raises:
+        InputError: a line per claim, with its function and what is expected.
+    """
+    functions = {claim.id: claim.evidence for claim in registry.claims}
+    wrong = [
+        f"claim {found.claim}, {functions[found.claim]}: {found.summary}"
+        for found in verdicts
+        if found.summary.endswith(WRONG_TABLE)
+    ]
+    if wrong:
+        raise InputError("\n".join(wrong))
+
+
 def counts(card: pd.DataFrame) -> dict[Outcome, int]:
     """Return the number of claims of every verdict, in the order of `OUTCOMES`."""
     found = card["verdict"].value_counts()
@@ -125,6 +142,7 @@ def main(
     added = StudySettings.parse_json(own.read(), own.name)
     registry = read_registry(registry_path).with_own(added.claims)
     found = [read_verdict(path) for path in verdicts]
+    refuse_wrong_tables(registry, found)
     made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])
     write_table(parquet, scorecard(registry, found), made_by)
     write_text(markdown, to_markdown(registry, found))

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,6 +22,13 @@ LONGEST_NAME = 80
 """Largest number of letters of a name in a configuration; a file's name has two or three such."""
 REPEATED_TWENTY_TIMES = re.compile(r"(.+?)\1{19}")
 """Names of files that Snakemake takes for a rule that feeds itself."""
+
+NAMED = {"experiments": "experiment", "figures": "figure"}
+"""Keys of a section that hold things by name, and what one of them is called."""
+MISSING_ENDS = ("Field required", "is missing")
+"""Ends of the lines of an error about keys that are missing."""
+MOST_KNOWN = 10
+"""Largest number of known names that an error lists."""
 
 
 class Computation(Strict):
@@ -95,8 +103,12 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
     Raises:
         InputError: if the configuration cannot be used; names what is wrong.
     """
-    settings = merge(default_sections(studies), changes)
-    read = configuration_type(studies).parse(settings, "configuration")
+    defaults = default_sections(studies)
+    try:
+        read = configuration_type(studies).parse(merge(defaults, changes), "configuration")
+    except InputError as error:
+        default = configuration_type(studies).parse(defaults, "configuration")
+        raise InputError(_with_known_names(error.message, changes, default)) from None
     for path in _key_paths(read.model_dump()):
         if len(path[-1]) > LONGEST_NAME or REPEATED_TWENTY_TIMES.search(path[-1]):
             raise InputError(
@@ -105,6 +117,37 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
                 " shorten it"
             )
     return read
+
+
+def _with_known_names(message: str, changes: dict[str, Any], default: Configuration) -> str:
+    """Return an error's message, with one sentence about each new name that lacks keys.
+
+    Somebody who changes some keys of an experiment or figure has probably misspelt its name.
+    """
+    lines = message.splitlines()
+    for study, key, name in _changed_names(changes, default):
+        known = getattr(default.section(study), key)
+        place = f"configuration: {study} > {key} > {shorten(name)}"
+        about = [line for line in lines if line.startswith((f"{place}: ", f"{place} > "))]
+        if name not in known and any(line.endswith(MISSING_ENDS) for line in about):
+            nearest = sorted(known, key=lambda other: -SequenceMatcher(None, name, other).ratio())
+            more = ", ..." if len(nearest) > MOST_KNOWN else ""
+            lines[lines.index(about[0])] = (
+                f"{place}: {study} has no {NAMED[key]} of this name, but"
+                f" {', '.join(nearest[:MOST_KNOWN])}{more}; correct the name, or write all keys of a"
+                " new one"
+            )
+            lines = [line for line in lines if line not in about]
+    return "\n".join(lines)
+
+
+def _changed_names(changes: dict[str, Any], default: Configuration) -> Iterator[tuple[str, ...]]:
+    """Yield study, key and name of every experiment and figure that some changes are about."""
+    for study, section in changes.items():
+        for key in NAMED:
+            named = section.get(key) if isinstance(section, dict) else None
+            if isinstance(named, dict) and hasattr(default, study):
+                yield from ((study, key, str(name)) for name in named)
 
 
 def _key_paths(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

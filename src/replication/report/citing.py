@@ -8,6 +8,8 @@ from replication.base.yaml_files import read_yaml
 from replication.study.registry import Registry
 
 CITATION = "CITATION.cff"
+ARXIV_NUMBER = re.compile(r"\b(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?:v\d+)?\b")
+"""Number of a paper on arXiv, which begins with the year and the month: 2305.16380v4."""
 
 
 class Link(NamedTuple):
@@ -56,20 +58,29 @@ def read_citation(registry: Registry, root: Path) -> Citation:
 
 
 def _paper(registry: Registry) -> str:
-    year = re.search(r"\b(19|20)\d\d\b", registry.venue)
+    year = _year(registry.venue, registry.url or "")
     names = registry.author_names
     last = [part for part in names[0].split() if any(map(str.isalpha, part))][-1]
     first = re.sub(r"[^\w-]", "", last).lower()
     word = re.search(r"[A-Za-z]+", registry.title)
     return _entry(
         "misc",
-        f"{first}{year[0] if year else ''}{word[0].lower() if word else ''}",
+        f"{first}{year}{word[0].lower() if word else ''}",
         title=f"{{{registry.title}}}",
         author=" and ".join(names),
         howpublished=registry.venue,
-        year=year[0] if year else "",
+        year=year,
         url=registry.url or "",
     )
+
+
+def _year(venue: str, url: str) -> str:
+    """Return the year that a venue names, else that of the paper's number on arXiv, else none."""
+    # Without the number, which may begin as a year does: 2005.14165 is of 2020.
+    if named := re.search(r"\b(19|20)\d\d\b", ARXIV_NUMBER.sub("", venue)):
+        return named[0]
+    numbered = ARXIV_NUMBER.search(f"{venue} {url}")
+    return f"20{numbered[1]}" if numbered else ""
 
 
 def _software(project: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replication.base.errors import InputError, UnmeasurableError
+from replication.base.errors import InputError, UnmeasurableError, WrongTableError
 from replication.base.provenance import digest
 from replication.base.strict import shorten
 from replication.plan.orders import Order
@@ -28,7 +28,9 @@ from replication.study.seeds import format_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
+    from replication.judge.comparisons import Judged
     from replication.run.checkpoint import Checkpoint
 
 
@@ -122,12 +124,9 @@ def _train(work: Work, data: list[Any], checkpoint: _Resumable) -> Any:
 
 
 def _make_metrics(work: Work) -> None:
-    from replication.base.tables import write_table
-
     data = [file.arrays for file in read_runs(work, "data")]
     table = work.function(work.settings, read_runs(work, "runs"), data)
-    _refuse_missing_columns(work, f"metric {work.output.stem}", table, ("seed",))
-    write_table(work.output, table, work.provenance)
+    _write_returned(work, f"metric {work.output.stem}", table, ("seed",))
 
 
 def _make_table(work: Work) -> None:
@@ -186,11 +185,12 @@ def _make_evidence(work: Work) -> None:
         if unlike := work.order.settings.get("unlike_published"):
             raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
         table = work.function(*read_tables(work), *read_published(work), **used_settings(work))
+        _write_returned(work, f"claim {work.output.stem}", table, ("cell", "value"))
     except UnmeasurableError as error:
         from replication.judge.comparisons import missing_evidence
 
         click.echo(f"claim {work.output.stem} is not tested: {error.message}", err=True)
-        table = missing_evidence(error.message)
+        write_table(work.output, missing_evidence(error.message), work.provenance)
     except (KeyError, UndefinedVariableError) as error:
         # The columns of metrics whose settings are of one type are known only now.
         raise InputError(
@@ -198,18 +198,37 @@ def _make_evidence(work: Work) -> None:
             f" {', '.join(map(str, work.paths('metrics')))} ({type(error).__name__}:"
             f" {error}); name the metrics that it reads under `data` of the claim"
         ) from error
-    write_table(work.output, table, work.provenance)
 
 
 def _make_verdict(work: Work) -> None:
     from replication.base.tables import read_table
+    from replication.judge.comparisons import Judged
     from replication.judge.scorecard import write_verdict
 
+    family = work.settings
     evidence = [read_table(item.path, required_recipe(item), item.seeds) for item in work.given]
-    verdict = work.function(work.settings, evidence)
+    pairs = zip(family.tests.items(), evidence, strict=True)
+    usable = [_usable_evidence(Judged(*item, table, family.robustness)) for item, table in pairs]
+    verdict = work.function(family, usable)
     made = work.provenance
     made["settings"] = digest(made["settings"])
     write_verdict(work.output, verdict, made)
+
+
+def _usable_evidence(judged: "Judged") -> "DataFrame":
+    """Return a claim's evidence, or the reason why its test cannot use it.
+
+    One claim with a wrong table then leaves the others of its family their verdicts.
+    """
+    from replication.judge.comparisons import compare_cells, missing_evidence
+
+    try:
+        list(compare_cells(judged))
+    except UnmeasurableError:
+        return judged.evidence
+    except InputError as error:
+        return missing_evidence(WrongTableError(error.message).message)
+    return judged.evidence
 
 
 STAGES: dict[str, Callable[[Work], None]] = {
@@ -252,13 +271,43 @@ def draw_figure(
     make_output(Work(order, given, output, checked))
 
 
-def _refuse_missing_columns(work: Work, made: str, table: Any, columns: Iterable[str]) -> None:
-    """Refuse a table that lacks columns, before a later job fails on it."""
-    if missing := [name for name in columns if name not in table.columns]:
-        raise InputError(
-            f"{work.order.program}.{work.order.function}: the table of the {made} lacks the"
-            f" column(s) {', '.join(missing)}; it has {', '.join(map(str, table.columns))}"
+def _write_returned(work: Work, made: str, table: Any, columns: Sequence[str]) -> None:
+    """Write the table that the study's function returned.
+
+    Raises:
+        WrongTableError: if it is no table, lacks columns, or has values that no file can hold.
+    """
+    from replication.base.tables import write_table
+
+    _refuse_missing_columns(work, made, table, columns)
+    try:
+        write_table(work.output, table, work.provenance)
+    except (TypeError, ValueError) as error:
+        raise WrongTableError(
+            f"{_named(work)}: the table of the {made} cannot be kept ({shorten(error, 200)}); every"
+            " column needs a name of its own, and values of one type"
+        ) from error
+
+
+def _refuse_missing_columns(work: Work, made: str, table: Any, columns: Sequence[str]) -> None:
+    """Refuse what is no table, or lacks columns, before a later job fails on it."""
+    from pandas import DataFrame
+
+    if not isinstance(table, DataFrame):
+        raise WrongTableError(
+            f"{_named(work)}: returns {type(table).__name__} for the {made}, but a pandas table"
+            f" is needed, with the column(s) {', '.join(columns)}"
         )
+    if missing := [name for name in columns if name not in table.columns]:
+        raise WrongTableError(
+            f"{_named(work)}: the table of the {made} lacks the column(s) {', '.join(missing)}; it"
+            f" has {', '.join(map(str, table.columns))}"
+        )
+
+
+def _named(work: Work) -> str:
+    """Return the full name of the study's function that does a job."""
+    return f"{work.order.program}.{work.order.function}"
 
 
 def _not_finite(arrays: Mapping[str, Any], gaps: Iterable[str] = ()) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any
 import click
 import pandas as pd
 
+from replication.base.commit import run_git
 from replication.base.errors import InputError
 from replication.base.tables import write_csv
 from replication.base.yaml_files import read_yaml
@@ -45,6 +46,7 @@ from replication.verify.reference import (
     EVIDENCE,
     EVIDENCE_COLUMNS,
     FINGERPRINTS,
+    MANIFEST,
     Expected,
     Reference,
     judge_again,
@@ -195,7 +197,13 @@ def _compare_study(
             f"{study} has no reference yet; make it with `snakemake reference --config"
             f" study={study}`"
         )
+    if not (folder / MANIFEST).is_file():
+        raise InputError(
+            f"{folder}: is no whole reference, as {MANIFEST} is missing; restore it with git, or"
+            f" make it again with `snakemake reference --config study={study}`"
+        )
     reference, changed = read_reference(folder)
+    click.echo(_compared_with(project.root, folder))
     current, refused = compute_results(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
     due = expected_reference(jobs)
@@ -236,6 +244,13 @@ def _compare_study(
     ]
     _print_report(default, current, reference, rows)
     return Verified(study, current, reference, rows)
+
+
+def _compared_with(root: Path, folder: Path) -> str:
+    """Return in words which reference counts: the one in the folder, whether git has it or not."""
+    changed = run_git(root, "status", "--porcelain", "--", str(folder.resolve()))
+    state = ", as it lies there: git has no commit of it yet" if changed else ""
+    return f"Compared with {folder}{state}"
 
 
 def _announce_other_settings(project: Project, study: str) -> None:

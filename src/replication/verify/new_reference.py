@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from replication.base.errors import InputError
+from replication.judge.scorecard import refuse_wrong_tables
 from replication.verify.collect import collect_results, dependencies
 from replication.verify.marks import refuse_marks
 from replication.verify.project import Project
@@ -32,8 +33,8 @@ def write_results(
         restamped: whether all stays except digests, see `restamp_reference`.
 
     Raises:
-        InputError: if a part is neither computed nor in the reference, if the configuration is not
-            the default one, if a file of the study has a mark of what is still to be written, or
+        InputError: if a part is neither computed nor in the reference, if a claim's function
+            returned a wrong table, if the configuration is not the default one, if a file of the study has a mark of what is still to be written, or
             if a reference of which parts stay was changed by hand.
     """
     refuse_marks(project.studies[study])
@@ -48,6 +49,7 @@ def write_results(
         found = _renewed_reference(project, study, folder)
     else:
         found = _complete_results(project, study)
+    refuse_wrong_tables(project.jobs.studies[study].registry, found.verdicts.values())
     earlier = _read_earlier(folder)
     write_reference(folder, found)
     if earlier and earlier[0] != reference_digest(folder):

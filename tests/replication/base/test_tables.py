@@ -13,10 +13,11 @@ import pytest
 from conftest import JOBS
 from stored import PROVENANCE, RECIPE, SEEDS, TABLE
 
-from replication.base.errors import InputError
+from replication.base.errors import WRONG_TABLE, InputError
 from replication.base.provenance import digest
 from replication.base.storage import make_record
 from replication.base.tables import read_csv, read_table, write_table
+from replication.judge.comparisons import UNMEASURED
 from replication.run.stages import STAGES
 from replication.run.work import Work
 
@@ -91,12 +92,12 @@ def test_wrong_csv_is_refused(tmp_path, content, message):
         (
             "results/example/metrics/printed/error.parquet",
             "transformer_dynamics.example.metrics.measure: the table of the metric error lacks the"
-            " column(s) seed; it has entropy, name",
+            " column(s) seed; it has entropy, name; mend the function that returns it",
         ),
         (
             "figures/example/fig2.csv",
             "transformer_dynamics.example.figures.fig2.table: the table of the figure fig2 lacks"
-            " the column(s) seed, variance, half_life, theory; it has entropy, name",
+            " the column(s) seed, variance, half_life, theory; it has entropy, name; mend the function that returns it",
         ),
     ],
 )
@@ -110,3 +111,45 @@ def test_a_table_without_a_column_is_refused_where_it_is_made(tmp_path, monkeypa
         STAGES[order.stage](Work(order, [], output, None))
     assert error.value.message == said
     assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (
+            [1, 2],
+            "returns list for the {}, but a pandas table is needed, with the column(s) {}",
+        ),
+        (
+            pd.DataFrame({"seed": [1, 2], "cell": ["a", "b"], "value": [1, "x"]}),
+            "the table of the {} cannot be kept (",
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("path", "made", "columns"),
+    [
+        ("results/example/metrics/printed/error.parquet", "metric error", "seed"),
+        ("results/example/evidence/C2.parquet", "claim C2", "cell, value"),
+    ],
+)
+def test_a_wrong_table_is_told_with_its_function(
+    tmp_path, monkeypatch, path, made, columns, returned, said
+):
+    """A claim is then not tested, so that the others of its job are."""
+    order = JOBS.order(path)
+    program = importlib.import_module(order.program)
+    wrong = wraps(getattr(program, order.function))(lambda *_: returned)
+    monkeypatch.setattr(program, order.function, wrong)
+    work = Work(order, [], tmp_path / Path(path).name, None)
+    told = f"{order.program}.{order.function}: {said.format(made, columns)}"
+    if order.stage == "metrics":
+        with pytest.raises(InputError) as error:
+            STAGES[order.stage](work)
+        assert error.value.message.startswith(told)
+        assert not work.output.exists()
+    else:
+        STAGES[order.stage](work)
+        reason = pd.read_parquet(work.output)[UNMEASURED].item()
+        assert reason.startswith(told)
+        assert reason.endswith(WRONG_TABLE)

@@ -357,10 +357,12 @@ def test_published_numbers_stand_beside_ours(tmp_path):
     assert compare_with_paper(ours, papers, ("table", "rate", "mean")) is None
 
 
-def paper(authors: str) -> Registry:
+def paper(
+    authors: str, venue: str = "Somewhere 2023", url: str = "https://arxiv.org/abs/2301.00001"
+) -> Registry:
     told = {
-        "title": "On Falling", "authors": authors, "venue": "Somewhere 2023",
-        "url": "https://arxiv.org/abs/2301.00001", "figures": {}, "claims": [], "methods": [],
+        "title": "On Falling", "authors": authors, "venue": venue, "url": url, "figures": {},
+        "claims": [], "methods": [],
     }  # fmt: skip
     return Registry.parse(told, "registry.yaml")
 
@@ -380,6 +382,25 @@ def test_authors_are_told_one_by_one(tmp_path, authors, key, names):
     bibtex = read_citation(paper(authors), tmp_path).bibtex
     assert bibtex.startswith(f"@misc{{{key}2023on,\n")
     assert f"author = {{{names}}}" in bibtex
+
+
+@pytest.mark.parametrize(
+    ("venue", "url", "year"),
+    [
+        ("NeurIPS 2023, arXiv:2205.16380v4", "https://arxiv.org/abs/2205.16380", "2023"),
+        ("arXiv:2305.16380v4", "https://arxiv.org/abs/2305.16380", "2023"),
+        ("TMLR", "https://arxiv.org/abs/2305.16380", "2023"),
+        # Numbers that begin as a year does.
+        ("arXiv:2005.14165", "https://arxiv.org/abs/2005.14165", "2020"),
+        ("arXiv:1911.02150", "https://arxiv.org/abs/1911.02150", "2019"),
+        ("ICLR 2021, arXiv:2010.11929", "https://arxiv.org/abs/2010.11929", "2021"),
+        ("a workshop", "https://example.org/2305.16", ""),
+    ],
+)
+def test_a_paper_without_a_year_has_that_of_its_number_on_arxiv(tmp_path, venue, url, year):
+    bibtex = read_citation(paper("Ann Lee", venue, url), tmp_path).bibtex
+    assert bibtex.startswith(f"@misc{{lee{year}on,\n")
+    assert (f"  year = {{{year}}},\n" in bibtex) == bool(year)
 
 
 @pytest.mark.parametrize("authors", [",", "and", "A. Lee,", "A. Lee,, B. Ek", "A. Lee and", "-"])

@@ -253,6 +253,34 @@ def test_what_is_plain_is_taken(tmp_path, overlay):
     Jobs.of(configure(read_overlay(tmp_path / "my.yaml"), studies), studies)
 
 
+@pytest.mark.parametrize(
+    ("overlay", "message"),
+    [
+        (
+            "example: {experiments: {prnted: {training: {updates: 3}}}}",
+            "configuration: example > experiments > prnted: example has no experiment of this name,"
+            " but printed, replication; correct the name, or write all keys of a new one",
+        ),
+        (
+            "example: {experiments: {replicate: {seeds: {first: 1, count: 2}}}}",
+            "configuration: example > experiments > replicate: example has no experiment of this"
+            " name, but replication, printed; correct the name, or write all keys of a new one",
+        ),
+        (
+            "example: {figures: {fg2: {experiment: printed}}}",
+            "configuration: example > figures > fg2: example has no figure of this name, but fig2,"
+            " fig1, scorecard; correct the name, or write all keys of a new one",
+        ),
+    ],
+)
+def test_an_unknown_experiment_or_figure_is_one_sentence_with_the_nearest_first(
+    tmp_path, overlay, message
+):
+    with pytest.raises(InputError) as error:
+        configure(read_overlay_text(tmp_path, overlay), EXAMPLE)
+    assert error.value.message == message
+
+
 def test_overlays_can_be_checked_where_snakemake_names_no_file(tmp_path):
     (tmp_path / "good.yaml").write_text(RUN % "seeds: {count: 3}")
     (tmp_path / "broken.yaml").write_bytes(b"\x80\x00")

@@ -120,6 +120,35 @@ def test_without_a_suitable_python_one_sentence_says_so(tmp_path):
     assert not (tmp_path / ".venv").exists()
 
 
+def test_an_interrupted_installation_never_looks_whole(tmp_path):
+    """Neither the first one, nor one for another lock that is put back afterwards."""
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python, ready, called = tmp_path / "python", tmp_path / ".venv/.ready", tmp_path / "called"
+    # `venv` is cut off before it has cleared or made anything, together with make.
+    python.write_text(f"#!/bin/sh\necho >> {called}\nkill -9 $PPID $(ps -o ppid= $PPID)\nsleep 9\n")
+    python.chmod(0o755)
+    make = ["make", f"PYTHON={python}", "environment"]
+
+    def starts() -> int:
+        """Number of installations that began, after another `make`."""
+        subprocess.run(make, cwd=tmp_path, check=False, capture_output=True)
+        return len(called.read_text().splitlines()) if called.exists() else 0
+
+    assert (starts(), starts(), ready.exists()) == (1, 2, False)
+    ready.parent.mkdir()
+    files = ["requirements.lock", "pyproject.toml"]
+    whole = subprocess.run(["sha256sum", *files], cwd=tmp_path, capture_output=True, check=True)
+    ready.write_bytes(whole.stdout)
+    assert starts() == 2
+    lock = tmp_path / "requirements.lock"
+    before = lock.read_text()
+    lock.write_text(f"{before}\n")
+    assert (starts(), ready.exists()) == (3, False)
+    lock.write_text(before)
+    assert starts() == 4
+
+
 def test_conda_installs_python_and_the_lock():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *packages, pip = environment["dependencies"]

@@ -11,12 +11,15 @@ from report_folder import TEXT, Folder, comparison
 
 from replication.base.errors import InputError
 from replication.base.strict import Strict
+from replication.base.tables import write_table
 from replication.judge import scorecard
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
 from replication.run import program as run
+from replication.run.stages import make_output
+from replication.run.work import Work, given_files
 from replication.study.claims import OWN
 from replication.study.contract import Measured
 from replication.study.registry import Registry, read_registry
@@ -172,6 +175,40 @@ def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
     assert "| **replicated** | 1 |" in theirs
     assert "does not hold | So" not in theirs
     assert "| U1 | not in the paper | It takes twice as long. | does not hold | So |" in ours
+
+
+def test_a_wrong_table_of_evidence_leaves_the_others_their_verdicts(tmp_path, monkeypatch):
+    """Of one family; in the end the scorecard refuses the wrong one, with its function."""
+    monkeypatch.chdir(tmp_path)
+    found = jobs()
+    tables = {
+        "C2": pd.DataFrame({"cell": "a", "seed": range(10)}),
+        "C3": pd.DataFrame(
+            {"cell": "a", "seed": range(10), "value": [1 + n / 99 for n in range(10)]}
+        ),
+    }
+    verdicts = []
+    for claim in tables:
+        order = found.order(VERDICT.format(claim))
+        paths = [tmp_path / f"{name}.parquet" for name in tables]
+        given = list(given_files(order.inputs, paths))
+        for item, table in zip(given, tables.values(), strict=True):
+            task = found.tasks[EVIDENCE_OF.format(item.path.stem)]
+            made_by = found.made_by(EVIDENCE_OF.format(item.path.stem))
+            assert task.stage == "evidence"
+            write_table(item.path, table, made_by)
+        verdicts.append(tmp_path / f"{claim}.json")
+        make_output(Work(order, given, verdicts[-1], None))
+    wrong, right = map(scorecard.read_verdict, verdicts)
+    said = (
+        "claim C2: its evidence lacks value; a test of the kind interval needs the columns cell,"
+        " seed, value; mend the function that returns it"
+    )
+    assert (wrong.verdict, wrong.summary) == ("not tested", said)
+    assert right.verdict == "replicated"
+    with pytest.raises(InputError) as error:
+        scorecard.refuse_wrong_tables(found.studies[STUDY].registry, [wrong, right])
+    assert error.value.message == f"claim C2, learning.over_twice_the_variance: {said}"
 
 
 def test_the_page_shows_it_apart_and_does_not_count_it(tmp_path, monkeypatch):

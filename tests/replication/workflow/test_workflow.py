@@ -32,6 +32,7 @@ SEEDS = ("101-105", "106-110")
 """Of the two files of runs."""
 HALF_LIVES = "results/example/metrics/replication/half_life.parquet"
 FIGURE2 = FIGURES[1]
+TABLE1 = "figures/example/fig1.csv"
 TABLE2 = "figures/example/fig2.csv"
 ENGINE = "src/replication"
 PACKAGE = "src/transformer_dynamics/example"
@@ -378,6 +379,18 @@ def test_a_damaged_input_costs_no_result(finished_project: Template):
     path.unlink()
     finished_project.run(run, data)
     assert finished_project.files("results") == before
+
+
+def test_a_training_that_fails_under_an_overlay_has_nothing_made_again_without_it(
+    finished_project: Template,
+):
+    """Snakemake brings the runs back, and would record that the failed job made them."""
+    overlay = finished_project.folder / "steep.yaml"
+    overlay.write_text("example: {experiments: {printed: {training: {learning_rate: 1e3}}}}\n")
+    diverging = (TABLE1, "--configfile", str(overlay))
+    assert "as after a training that diverged" in finished_project.run(*diverging, succeed=False)
+    assert finished_project.planned(*FIGURES) == {}
+    assert finished_project.planned(*diverging)["runs"] == 1
 
 
 def test_changed_figure_table_is_named(finished_project: Template):
