@@ -3,7 +3,8 @@
 #   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/run/results" transformer-dynamics figures/fig6.pdf
 FROM python:3.11-slim-bookworm
 
-# The storage provider of profiles/kubernetes copies with rsync.
+# The storage provider of profiles/kubernetes copies with rsync. Debian keeps no older version of it.
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends rsync && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /opt/transformer-dynamics

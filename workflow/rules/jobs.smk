@@ -62,7 +62,8 @@ if workflow.modifier.is_main_snakefile():
 if workflow.is_main_process and find_source(sys.path) != (PROJECT / "src").resolve():
     raise WorkflowError(
         f"{PROJECT / 'src'}: is not installed for {sys.executable}, which runs Snakemake: run"
-        " `make environment` beside it, then the `.venv/bin/snakemake` that this makes"
+        " `make environment` beside it, then the `.venv/bin/snakemake` that this makes; a wheel, or `pip"
+        " install` without `-e`, is a copy that the workflow does not run"
     )
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)

@@ -15,6 +15,7 @@ from typing import Any
 
 from replication.base.code_digest import code_digests
 from replication.base.errors import InputError
+from replication.base.places import SOURCE
 from replication.base.provenance import Provenance, Recipe, digest, recipe
 from replication.base.strict import unknown_key
 from replication.plan.configuration import Computation, Configuration, configure, read_overlay
@@ -101,7 +102,7 @@ class Jobs:
                 whose verdicts are all there.
 
         Raises:
-            InputError: if there is no such study.
+            InputError: if there is no such study, or none at all.
         """
         if choice is None:
             return [
@@ -109,6 +110,11 @@ class Jobs:
                 for name, study in self.studies.items()
                 if study.study.is_default or all(map(os.path.exists, study.files.verdicts.values()))
             ]
+        if not self.studies:
+            raise InputError(
+                f"{SOURCE}: has no study; run this in the folder of a project: a clone, or what"
+                " `replication new` made"
+            )
         names = [name.strip() for name in str(choice).split(",")]
         for name in names:
             if name not in self.studies:
