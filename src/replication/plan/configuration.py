@@ -133,9 +133,9 @@ def _with_known_names(message: str, changes: dict[str, Any], default: Configurat
             nearest = sorted(known, key=lambda other: -SequenceMatcher(None, name, other).ratio())
             more = ", ..." if len(nearest) > MOST_KNOWN else ""
             lines[lines.index(about[0])] = (
-                f"{place}: {study} has no {NAMED[key]} of this name, but"
-                f" {', '.join(nearest[:MOST_KNOWN])}{more}; correct the name, or write all keys of a"
-                " new one"
+                f"{place}: {study} has no {NAMED[key]} of this name; it has"
+                f" {', '.join(nearest[:MOST_KNOWN])}{more}; correct the name, or write all keys of"
+                " a new one"
             )
             lines = [line for line in lines if line not in about]
     return "\n".join(lines)

@@ -34,8 +34,9 @@ def write_results(
 
     Raises:
         InputError: if a part is neither computed nor in the reference, if a claim's function
-            returned a wrong table, if the configuration is not the default one, if a file of the study has a mark of what is still to be written, or
-            if a reference of which parts stay was changed by hand.
+            returned a wrong table, if the configuration is not the default one, if a file of the
+            study has a mark of what is still to be written, or if a reference of which parts stay
+            was changed by hand.
     """
     refuse_marks(project.studies[study])
     if not project.is_default(study):

@@ -92,12 +92,14 @@ def test_wrong_csv_is_refused(tmp_path, content, message):
         (
             "results/example/metrics/printed/error.parquet",
             "transformer_dynamics.example.metrics.measure: the table of the metric error lacks the"
-            " column(s) seed; it has entropy, name; mend the function that returns it",
+            " column(s) seed; it has entropy, name; mend the"
+            " function that returns it",
         ),
         (
             "figures/example/fig2.csv",
             "transformer_dynamics.example.figures.fig2.table: the table of the figure fig2 lacks"
-            " the column(s) seed, variance, half_life, theory; it has entropy, name; mend the function that returns it",
+            " the column(s) seed, variance, half_life, theory; it has entropy, name; mend the"
+            " function that returns it",
         ),
     ],
 )

@@ -258,18 +258,18 @@ def test_what_is_plain_is_taken(tmp_path, overlay):
     [
         (
             "example: {experiments: {prnted: {training: {updates: 3}}}}",
-            "configuration: example > experiments > prnted: example has no experiment of this name,"
-            " but printed, replication; correct the name, or write all keys of a new one",
+            "configuration: example > experiments > prnted: example has no experiment of this name;"
+            " it has printed, replication; correct the name, or write all keys of a new one",
         ),
         (
             "example: {experiments: {replicate: {seeds: {first: 1, count: 2}}}}",
             "configuration: example > experiments > replicate: example has no experiment of this"
-            " name, but replication, printed; correct the name, or write all keys of a new one",
+            " name; it has replication, printed; correct the name, or write all keys of a new one",
         ),
         (
             "example: {figures: {fg2: {experiment: printed}}}",
-            "configuration: example > figures > fg2: example has no figure of this name, but fig2,"
-            " fig1, scorecard; correct the name, or write all keys of a new one",
+            "configuration: example > figures > fg2: example has no figure of this name; it has"
+            " fig2, fig1; correct the name, or write all keys of a new one",
         ),
     ],
 )
