@@ -242,7 +242,7 @@ def test_wrong_evidence_fails_from_end_to_end(computed):
 def test_a_missing_reference_is_one_sentence(clone):
     (reference_folder(clone.folder, STUDY) / "manifest.json").unlink()
     output = verify(clone, succeed=False)
-    assert output.startswith(f"Error: results/reference/{STUDY}/manifest.json: cannot be read")
+    assert output.startswith(f"Error: results/reference/{STUDY}: is no whole reference")
 
 
 def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):

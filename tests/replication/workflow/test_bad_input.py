@@ -137,7 +137,7 @@ OVERLAYS = {
     '"\\e[31m": {}': r"unknown key '\x1b[31m'",
     # Figures
     FIGURE % "x: null": "figures > x: must be a mapping",
-    FIGURE % "x: {}": "figures > x: the key 'kind' is missing",
+    FIGURE % "x: {}": "figures > x: example has no figure of this name",
     FIGURE % "x: {kind: fig1, experiment: ''}": "figures > x: experiment: unknown key ''",
     DRAWN % "x: {kind: heatmap}": "unknown value 'heatmap'; known values: errata, fig1,",
     DRAWN % "x: {kind: fig12, experiment: random_start}":
