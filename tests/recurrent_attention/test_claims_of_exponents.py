@@ -402,6 +402,12 @@ def test_clouds_are_compared_at_equal_weights_and_training():
     trained_so = measured(eigenvalues(1.6, 0.3, normalised=False))
     smaller = spectrum.growth_without_normalisation(measured(normal + removed), trained_so)
     assert verdict("J9", smaller) == "in part"
+    of_6x6 = {(f"{name}_6x6", metric): each for (name, metric), each in world.items()}
+    assert verdict_in("J35b", of_6x6) == "replicated"
+    assert verdict("J35b", smaller) == "in part"
+    grown = [eigenvalues(*size, normalised=size[0] > 1) for size in ((1.6, 1.0), (0.8, 0.5))]
+    turned = measured([*grown[0], *grown[1]]), measured(grown[1])
+    assert verdict("J35b", spectrum.growth_without_normalisation(*turned)) == "does not hold"
 
 
 def test_accuracy_without_normalisation():

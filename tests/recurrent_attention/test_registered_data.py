@@ -6,7 +6,7 @@ conditions change places in a claim that has roles for them it does not.
 
 import pytest
 from registered import CLAIMS, verdict_in
-from tables import accuracy, exponents, weights
+from tables import SEEDS, accuracy, exponents, weights
 
 ACCURACY = {
     # Out of distribution after the loops of training, and after the most.
@@ -52,8 +52,11 @@ ACCURACY = {
     "akorn_n8_unit": (0.32, 0.32),
     "akorn_n24_unit": (0.33, 0.20),
     "akorn_n48_unit": (0.33, 0.20),
+    # On boards of 6x6.
+    "itrsa_6x6": (0.30, 0.50),
+    "itrsa_unnormalised_6x6": (0.00, 0.00),
 }
-INSIDE = {"energy_single": 0.01, "itrsa_unnormalised": 0.6}
+INSIDE = {"energy_single": 0.01, "itrsa_unnormalised": 0.6, "itrsa_unnormalised_6x6": 0.6}
 """In distribution, where it is not .9."""
 EXPONENTS = {
     # Mean of the leading ones; the largest is by .1 above it.
@@ -81,18 +84,30 @@ EXPONENTS = {
     "itrsa_unnormalised_untrained": 0.8,
     "itrsa_unit": 0.0,
     "akorn_unit": 0.1,
+    "itrsa_6x6": 0.0,
+    "itrsa_unnormalised_6x6": 0.7,
 }
 WEIGHTS = {
     # Largest gamma, and the asymmetry of heads; that of their sum is .1.
     **dict.fromkeys(["itrsa", *(f"itrsa_n{n}" for n in (4, 8, 12, 16, 24))], (0.8, 0.1)),
     **dict.fromkeys(["energy_multi_weak", "energy_multi_strong"], (1.2, 1.2)),
 }
+
+
+def seeds_of(name):
+    """As many as are judged on the boards of a condition."""
+    return range(1, 6) if name.endswith("_6x6") else SEEDS
+
+
 WORLD = (
     {
-        (name, "accuracy"): accuracy(name, *shares, inside=INSIDE.get(name, 0.9))
+        (name, "accuracy"): accuracy(name, *shares, seeds_of(name), inside=INSIDE.get(name, 0.9))
         for name, shares in ACCURACY.items()
     }
-    | {(name, "exponents"): exponents(name, mean, spread=0.02) for name, mean in EXPONENTS.items()}
+    | {
+        (name, "exponents"): exponents(name, mean, seeds_of(name), spread=0.02)
+        for name, mean in EXPONENTS.items()
+    }
     | {
         (name, "weights"): weights(name, largest, heads=heads)
         for name, (largest, heads) in WEIGHTS.items()
@@ -146,6 +161,8 @@ READ = {
     "itrsa_unit": "J34b",
     "akorn_unit itrsa_unit": "J34c",
     "itrsa_unit akorn_unit": "J34d",
+    "itrsa_6x6 itrsa_unnormalised_6x6": "J35 J35a J35b",
+    "itrsa_6x6": "J35c",
     "akorn_n8 itrsa energy_single energy_multi itrsa_spectral": "J27",
     "itrsa_unnormalised": "E13 E13a J32",
 }
@@ -169,3 +186,24 @@ def test_every_claim_reads_the_conditions_of_its_words():
 @pytest.mark.parametrize("number", TOLD)
 def test_claims_about_training_hold_where_they_should(number):
     assert verdict_in(number, WORLD | OTHER_WORLDS.get(number, {})) == "replicated"
+
+
+def swapped(metric, first, second):
+    """A world in which two conditions on 6x6 have each other's numbers."""
+    names = f"{first}_6x6", f"{second}_6x6"
+    return {
+        (name, metric): WORLD[name, metric]._replace(table=WORLD[other, metric].table)
+        for name, other in zip(names, names[::-1], strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "changes"),
+    [
+        ("J35", swapped("accuracy", "itrsa", "itrsa_unnormalised")),
+        ("J35a", swapped("exponents", "itrsa", "itrsa_unnormalised")),
+        ("J35c", {("itrsa_6x6", "accuracy"): accuracy("itrsa_6x6", 0.5, 0.3, range(1, 6))}),
+    ],
+)
+def test_claims_about_6x6_turn_when_their_data_do(number, changes):
+    assert verdict_in(number, WORLD | changes) == "does not hold"
