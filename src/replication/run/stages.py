@@ -208,7 +208,10 @@ def _make_verdict(work: Work) -> None:
     family = work.settings
     evidence = [read_table(item.path, required_recipe(item), item.seeds) for item in work.given]
     pairs = zip(family.tests.items(), evidence, strict=True)
-    usable = [_usable_evidence(Judged(*item, table, family.robustness)) for item, table in pairs]
+    usable = [
+        _usable_evidence(Judged(claim, test, table, family.robustness))
+        for (claim, test), table in pairs
+    ]
     verdict = work.function(family, usable)
     made = work.provenance
     made["settings"] = digest(made["settings"])
