@@ -22,8 +22,8 @@ SMALL, SIZE = 6.0, 6.5
 """Sizes of type, in points."""
 MARGIN = 0.1
 """Margin that is added when the picture is saved, in inches."""
-TALLEST = 11.5
-"""Height in inches above which words of claims are cut after one line."""
+MOST_LINES = 2
+"""Largest number of lines of a claim's words; more are cut."""
 BADGE, SENTENCE, CLAIM, SAYS, VALUES, AXIS, HOLD, SEEDS = (
     0.03, 0.79, 0.09, 0.45, 2.98, (3.04, 4.26), 4.63, 5.27,
 )  # fmt: skip
@@ -116,11 +116,8 @@ def draw_scorecard(table: "pd.DataFrame") -> "Figure":
 
     foot = [*wrap(EXPLANATION, SEEDS - BADGE, SMALL), _counted(table)]
     top, bottom = 0.72, 0.3 + SENTENCE_LINE * len(foot)
-    for most in (2, 1):
-        rows = list(_rows(table, most))
-        height = top + sum(row.height for row in rows) + bottom
-        if height <= TALLEST:
-            break
+    rows = list(_rows(table))
+    height = top + sum(row.height for row in rows) + bottom
     drawing = plt.figure(figsize=(WIDTH - 2 * MARGIN, height))
     page = Page(drawing, WIDTH - 2 * MARGIN, height)
     _write_heads(page, height)
@@ -207,13 +204,8 @@ class Page(NamedTuple):
         )  # fmt: skip
 
 
-def _rows(table: "pd.DataFrame", most: int) -> Iterator[Row]:
-    """Yield the rows of the picture; a claim is drawn at the first sentence that it decides.
-
-    Args:
-        table: as `draw_scorecard` takes it.
-        most: largest number of lines of a claim's words.
-    """
+def _rows(table: "pd.DataFrame") -> Iterator[Row]:
+    """Yield the rows of the picture; a claim is drawn at the first sentence that it decides."""
     shown = table[table["mark"] != NO_RESULT]
     drawn: set[str] = set()
     several = len(shown["version"].unique()) > 1
@@ -225,7 +217,7 @@ def _rows(table: "pd.DataFrame", most: int) -> Iterator[Row]:
             yield Row([f"The abstract of {version}"], "", [])
         words = wrap(first["words"], SEEDS - SENTENCE, SIZE)
         claims = rows.dropna(subset="claim")
-        lines = list(_lines(claims, drawn, most)) if len(claims) else [_text_line(first)]
+        lines = list(_lines(claims, drawn)) if len(claims) else [_text_line(first)]
         yield Row(words, _mark(first["mark"]), lines)
         drawn |= {*claims["claim"]}
 
@@ -239,10 +231,10 @@ def _text_line(first: "pd.Series[Any]") -> Line:
     before = "Not tested: " * (first["mark"] == "not tested")
     says = str(first["says"])
     says = before + says if before else says[:1].upper() + says[1:]
-    return Line("", wrap(says, SEEDS - CLAIM, SMALL, 2), None)
+    return Line("", wrap(says, SEEDS - CLAIM, SMALL, MOST_LINES), None)
 
 
-def _lines(rows: "pd.DataFrame", drawn: set[str], most: int) -> Iterator[Line]:
+def _lines(rows: "pd.DataFrame", drawn: set[str]) -> Iterator[Line]:
     """Yield the lines of a sentence: its claims, then those that are drawn further up.
 
     Of the theory, verified statements are one line.
@@ -252,20 +244,20 @@ def _lines(rows: "pd.DataFrame", drawn: set[str], most: int) -> Iterator[Line]:
     proved = list(new["claim"][is_verified].unique())
     if len(proved) > 1:
         says = f"{len(proved)} statements of the theory: {', '.join(proved)}"
-        yield _claim_line("theory", says, new[is_verified], most)
+        yield _claim_line("theory", says, new[is_verified])
         new = new[~is_verified]
     for claim, own in new.groupby("claim", sort=False):
-        yield _claim_line(str(claim), str(own["says"].iloc[0]), own, most)
+        yield _claim_line(str(claim), str(own["says"].iloc[0]), own)
     old = rows[rows["claim"].isin(drawn)].drop_duplicates("claim")
     if len(old):
         yield Line("", _words_of_drawn(old), None)
 
 
-def _claim_line(label: str, says: str, rows: "pd.DataFrame", most: int) -> Line:
+def _claim_line(label: str, says: str, rows: "pd.DataFrame") -> Line:
     is_far_left = bool((rows["distance"] < -END).any())
     room = VALUES - SAYS - 0.06 - 0.3 * is_far_left
     late = " (late)" if rows["late"].any() else ""
-    words = wrap(says, room - width(late, SMALL), SMALL, most)
+    words = wrap(says, room - width(late, SMALL), SMALL, MOST_LINES)
     return Line(label, [*words[:-1], words[-1] + late], rows)
 
 

@@ -66,14 +66,16 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
         for place, (method, rate) in enumerate(tried):
             own = rows[(rows["method"] == method) & (rows["rate"] == rate)]
             _draw_row(axes, own, place, method)
-        axes.set(xlabel="Validation accuracy, %", title=set_label(name))
+        axes.set(xlabel="Accuracy, %", title=set_label(name))
+        axes.margins(x=0.1)
         axes.grid(axis="y", linewidth=0.4)
     labels = [f"{METHOD_LABELS[method]}, rate {number(rate)}" for method, rate in tried]
     for row in panels:
         row[0].set_yticks(range(len(tried)), labels)
         row[0].set_ylim(len(tried) - 0.5, -0.5)
     title = (
-        f"{seed_count(table['seed'])}; full: the rate that is used, the smaller one of equal ones"
+        f"validation texts, {seed_count(table['seed'])}; full: the rate that is used, the smaller"
+        " one of equal ones"
     )
     add_legend(drawing, table["method"], title)
     return drawing
