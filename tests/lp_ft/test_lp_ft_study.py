@@ -35,8 +35,8 @@ def test_the_default_runs():
     found = study.experiments(settings(), Computation())
     number = {name: len(each.runs) for name, each in found.items()}
     assert number == {
-        "main": 3 * 5 * 6,
-        "tuning": 3 * 4 * 2,
+        "main": 4 * 5 * 6,
+        "tuning": 4 * 4 * 2,
         "equal_rate": 2 * 2 * 2 * 5,
         "scale": 4 * 2 * 5,
         "scale_ood": 4 * 2 * 5,
