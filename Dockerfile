@@ -3,7 +3,7 @@
 #   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/run/results" transformer-dynamics figures/fig6.pdf
 FROM python:3.11-slim-bookworm
 
-# The storage provider of profiles/kubernetes copies with rsync. Debian keeps no older version of it.
+# The storage provider of profiles/kubernetes copies with rsync. Its version is that of the distribution.
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends rsync && rm -rf /var/lib/apt/lists/*
 
