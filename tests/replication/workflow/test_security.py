@@ -214,6 +214,7 @@ def planned(data: dict[str, Any], study: str) -> Jobs:
 @example(place=(("scan_and_snap_text", "corpora", "wikitext2"), True), text="$(touch b)")
 @example(place=(("scan_and_snap_text", "corpora", "wikitext2", "folder"), False), text="{a")
 @example(place=(("scan_and_snap_text", "corpora", "wikitext2", "folder"), False), text="a $b")
+@example(place=(("scan_and_snap_text", "corpora", "wikitext2", "train", "name"), False), text="\n")
 @example(place=(("example", "experiments", "printed"), True), text="../../printed")
 @example(place=(("example", "figures", "fig1"), True), text="a b")
 @example(place=(("example", "figures", "fig1"), True), text="-")
@@ -222,6 +223,10 @@ def test_hostile_text_is_refused_wherever_it_is_not_free(place, text):
     where, is_key = place
     data = with_text(where, is_key, text)
     what = None if is_key else freedom(where)
+    if what == "the name of a file":
+        # Without a folder of one's own no file is read under this name.
+        study, corpora, corpus, *_ = where
+        data[study][corpora][corpus]["folder"] = "texts"
     if what in OF_FILES and (set("{}") & set(text) or not text.isprintable()):
         with pytest.raises(InputError, match="characters that mean something else to Snakemake"):
             planned(data, where[0])
