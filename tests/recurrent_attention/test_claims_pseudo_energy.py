@@ -117,6 +117,7 @@ def drawn(*, energy=-1.0, cosine=0.0, rise=0.3, dip=0.0, gap=0.01, form=1.4):
         ("J21", {"energy": 1.0}, "does not hold"),
         ("J21", {"energy": -0.001}, "does not hold"),
         ("J21b", {"energy": 1.0}, "does not hold"),
+        ("J35h", {"energy": 1.0}, "does not hold"),
         ("J22", {"cosine": -0.05}, "replicated"),
         ("J22", {"cosine": -0.09}, "does not hold"),
         ("J23", {"rise": -0.1}, "does not hold"),

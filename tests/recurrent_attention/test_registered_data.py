@@ -55,6 +55,8 @@ ACCURACY = {
     # On boards of 6x6.
     "itrsa_6x6": (0.30, 0.50),
     "itrsa_unnormalised_6x6": (0.00, 0.00),
+    "akorn_6x6": (0.60, 0.60),
+    "symmetric_6x6": (0.05, 0.05),
 }
 INSIDE = {"energy_single": 0.01, "itrsa_unnormalised": 0.6, "itrsa_unnormalised_6x6": 0.6}
 """In distribution, where it is not .9."""
@@ -86,6 +88,8 @@ EXPONENTS = {
     "akorn_unit": 0.1,
     "itrsa_6x6": 0.0,
     "itrsa_unnormalised_6x6": 0.7,
+    "akorn_6x6": 0.02,
+    "symmetric_6x6": -0.5,
 }
 WEIGHTS = {
     # Largest gamma, and the asymmetry of heads; that of their sum is .1.
@@ -163,6 +167,11 @@ READ = {
     "itrsa_unit akorn_unit": "J34d",
     "itrsa_6x6 itrsa_unnormalised_6x6": "J35 J35a J35b",
     "itrsa_6x6": "J35c",
+    "itrsa_6x6 akorn_6x6": "J35d",
+    "symmetric_6x6": "J35e",
+    "symmetric_6x6 itrsa_6x6 akorn_6x6": "J35f",
+    "akorn_6x6 itrsa_6x6": "J35g",
+    "akorn_6x6": "J35h",
     "akorn_n8 itrsa energy_single energy_multi itrsa_spectral": "J27",
     "itrsa_unnormalised": "E13 E13a J32",
 }
@@ -203,6 +212,19 @@ def swapped(metric, first, second):
         ("J35", swapped("accuracy", "itrsa", "itrsa_unnormalised")),
         ("J35a", swapped("exponents", "itrsa", "itrsa_unnormalised")),
         ("J35c", {("itrsa_6x6", "accuracy"): accuracy("itrsa_6x6", 0.5, 0.3, range(1, 6))}),
+        (
+            "J35d",
+            {
+                (name, "exponents"): exponents(name, 0.7, range(1, 6))
+                for name in ("itrsa_6x6", "akorn_6x6")
+            },
+        ),
+        ("J35e", {("symmetric_6x6", "exponents"): exponents("symmetric_6x6", 0.1, range(1, 6))}),
+        (
+            "J35f",
+            {("symmetric_6x6", "accuracy"): accuracy("symmetric_6x6", 0.7, 0.7, range(1, 6))},
+        ),
+        ("J35g", swapped("accuracy", "itrsa", "akorn")),
     ],
 )
 def test_claims_about_6x6_turn_when_their_data_do(number, changes):
