@@ -149,7 +149,8 @@ def _draw_claim(axes: "Axes", rows: "pd.DataFrame") -> None:
         axes.axvline(end, color="0.3", linewidth=0.8)
     for place, row in enumerate(rows.to_dict("records")):
         marker, colour = STYLES[row["outcome"]]
-        text = f"{row['holding']}/{row['comparisons']}" if row["comparisons"] else "-"
+        judged = row["comparisons"] and row["verdict"] != "not tested"
+        text = f"{row['holding']}/{row['comparisons']}" if judged else "-"
         if not row["as_baseline"]:
             axes.plot(row["estimate"], place, marker, color=colour, markersize=4, markeredgewidth=0)
         axes.text(
@@ -194,6 +195,11 @@ def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
 
     from replication.judge.citation import span
 
+    untested = (
+        "\nNot tested: no estimate, too few seeds, or seeds that all give one value."
+        if "not tested" in set(table["outcome"])
+        else ""
+    )
     handles = [
         Line2D([], [], marker=marker, color=colour, linestyle="none", label=outcome)
         for outcome, (marker, colour) in STYLES.items()
@@ -206,5 +212,5 @@ def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
         title="Dot: median estimate of a claim's comparisons, each on"
         f" {span(table['seeds'], 9)} seeds. Beside it: how many of them hold.\n"
         "=: the variant changes nothing here. The claim's own verdict is another: it has its own"
-        " seeds or correction.",
+        " seeds or correction." + untested,
     )  # fmt: skip

@@ -26,7 +26,7 @@ REST = "data, evidence, verdicts, figures"
 NOT_RECORDED = "not recorded"
 MEASURED = (
     "Each number was recorded when the job last ran, on a machine that had other work, too. A job"
-    " without a record counts as the mean of those beside it."
+    " without a record counts as the mean of the same experiment's jobs that have one."
 )
 """Stands above the table."""
 HEADER = ("what", "runs", "minutes of one core", "most memory of a job, GiB")

@@ -12,11 +12,12 @@ from replication.judge.verdicts import Comparison, Verdict
 
 def test_a_claim_that_could_not_be_measured_has_a_mark_and_no_number(tmp_path):
     cell = {"claim": "T1", "statement": "It falls.", "expected": "below 0", "as_baseline": False}
-    cells = [cell | {"variant": "as published"}, cell | {"variant": "short"}]
+    cells = [cell | {"variant": name} for name in ("as published", "short", "constant")]
     one = Comparison(cell="a", estimate=-0.5, upper=-0.1, decision="holds")
     verdicts = (
         Verdict(claim="T1", verdict="replicated", summary="", seeds=9, comparisons=[one]),
         Verdict.without_evidence("T1", "the training must record update 9"),
+        Verdict(claim="T1", verdict="not tested", summary="", seeds=9, comparisons=[one]),
     )
     figure = Sensitivity(kind="sensitivity")
     write_csv(tmp_path / "s.csv", table(figure, *verdicts, cells=cells))
@@ -24,10 +25,10 @@ def test_a_claim_that_could_not_be_measured_has_a_mark_and_no_number(tmp_path):
     drawing = draw(figure, read_csv(tmp_path / "s.csv", figure.columns))
     [axes] = drawing.axes
     assert axes.get_title(loc="left") == "T1  It falls. Needed: below 0."
-    assert [text.get_text() for text in axes.texts] == ["1/1", "-"]
+    assert [text.get_text() for text in axes.texts] == ["1/1", "-", "-"]
     dots = [line for line in axes.lines if line.get_marker() in {"o", "*"}]
     assert [float(line.get_xdata()[0]) for line in dots] == pytest.approx(
-        [-0.5, np.nan], nan_ok=True
+        [-0.5, np.nan, -0.5], nan_ok=True
     )
     assert drawing.get_figwidth() == WIDTH
     assert min(text.get_fontsize() for text in drawing.findobj(Text)) >= 6

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-GAIN = "Fall by temperature scaling, %"
+GAIN = "Fall by temperature scaling, percentage points"
 """Heading of gains."""
 QUANTITIES = {
     "cosine_similarity": ColumnHead("", r"$\mathrm{CS}(F)$"),

@@ -128,13 +128,16 @@ def join_tables(figure: ConditionsFigure, measured: Sequence[Measured[Any]]) -> 
     return found[["model", *found.columns.drop("model")]]
 
 
-def draw_against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved: str) -> "Drawing":
+def draw_against_exponents(
+    table: "pd.DataFrame", columns: Iterable[str], solved: str, note: str = ""
+) -> "Drawing":
     """Draw accuracy, a panel per column of exponents and a dot per row.
 
     Args:
         table: columns model, accuracy and those of exponents.
         columns: some of `EXPONENTS`.
         solved: label of the axis of accuracy.
+        note: lines below the number of seeds.
     """
     from replication.figures.typeset import seed_count
 
@@ -151,7 +154,7 @@ def draw_against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved
         axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
         axes.set_xlabel(EXPONENTS[column])
     panels[0].set_ylabel(solved)
-    title = explain_penalties(f"{seed_count(table['seed'])} of each model", styles)
+    title = explain_penalties(f"{seed_count(table['seed'])} of each model{note}", styles)
     legend_below(drawing, panels[0], ncols=4, title=title)
     return drawing
 

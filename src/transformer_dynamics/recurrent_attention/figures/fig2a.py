@@ -68,5 +68,9 @@ def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawi
     axes.minorticks_off()
     axes.legend(frameon=False)
     seeds = "/".join(str(count) for count in sorted({*table["n_seeds"]}))
-    note_below(drawing, f"means of {seeds} seeds; bars: \N{PLUS-MINUS SIGN}1 sd over seeds")
+    note_below(
+        drawing,
+        f"means of {seeds} seeds; bars: \N{PLUS-MINUS SIGN}1 sd over seeds;"
+        "\nexponents: linear axis from -0.5 to 0.5, logarithmic beyond",
+    )
     return drawing

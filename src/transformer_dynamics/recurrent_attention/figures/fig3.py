@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
+NOTE = (
+    ", each as trained and with eta, weights or inputs changed;"
+    "\nexponents: linear axis from -1 to 1, logarithmic beyond"
+)
+
+
 class Fig3(ConditionsFigure):
     """Accuracy against exponents when eta, the weights or the inputs are changed."""
 
@@ -39,7 +45,7 @@ def table(figure: Fig3, *measured: Measured[MetricJob[Perturbed]]) -> "pd.DataFr
 def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw accuracy over the largest exponent, and over the mean of the leading ones."""
     shown = ("max_exponent", "mean_leading")
-    drawing = draw_against_exponents(table, shown, SOLVED_OUT)
+    drawing = draw_against_exponents(table, shown, SOLVED_OUT, NOTE)
     for axes in drawing.axes:
         axes.set_xscale("symlog", linthresh=1, linscale=2)
         axes.set_xticks([-10, -1, -0.5, 0, 0.5, 1, 10, 100])

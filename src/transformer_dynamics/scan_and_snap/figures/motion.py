@@ -129,7 +129,9 @@ def draw(figure: Motion, table: "pd.DataFrame", published: None = None) -> "Draw
     left.set_yscale("symlog", linthresh=1)
     left.set_yticks([0, 0.5, 1, 2, 5, 10, 20], [number(y) for y in (0, 0.5, 1, 2, 5, 10, 20)])
     left.set_ylim(-0.05, 1.5 * table["value_mean"].max())
-    left.set_title("(a) how far attention is from\nwhere it was at $t_0$; start = 1")
+    left.set_title(
+        "(a) how far attention is from where it was at\n$t_0$; start = 1; axis: linear below 1"
+    )
     right.set_yscale("log")
     right.set_title("(b) motion per factor e of time\n(level: logarithmic in time)")
     draw_legend_below(drawing, 3, f"means, {spread_note(table)}")
