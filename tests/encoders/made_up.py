@@ -2,7 +2,11 @@
 
 import json
 
+import numpy as np
+
 from transformer_dynamics.encoders.pretrained import Pretrained
+from transformer_dynamics.encoders.texts import Texts
+from transformer_dynamics.encoders.tokens import tokenise, tokenizer
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefg")
 SIZES = {
@@ -10,6 +14,11 @@ SIZES = {
     "intermediate_size": 16, "max_position_embeddings": 40, "hidden_dropout_prob": 0.1,
     "attention_probs_dropout_prob": 0.1,
 }  # fmt: skip
+SINGLE = Texts(["a b c", "d", "e f g a b c d"], None, np.array([0, 1, 0]), ("x", "y"))
+
+
+def tokens_of(texts, length=12):
+    return tokenise(tokenizer(tokenizer_document()), texts, length)
 
 
 def tokenizer_document():
@@ -44,6 +53,14 @@ def encoder(kind="bert", prefix="", seed=0):
     }
     found = Pretrained(sizes | {"model_type": kind}, tokenizer_document(), save(weights))
     return found, model.eval()
+
+
+def tiny_encoder():
+    """A tiny encoder: the model, that of Transformers with its weights, and its files."""
+    from transformer_dynamics.encoders import model as models
+
+    found, original = encoder()
+    return models.build(found), original, found
 
 
 def write_encoder(folder, pretrained):
