@@ -44,6 +44,9 @@ EXAMPLE = "src/transformer_dynamics/example"
 FIGURES = ("figures/example/fig1.pdf", "figures/example/fig2.pdf")
 """All of it; the first of one file of runs, the second of two."""
 FIGURE = FIGURES[0]
+RUNS = "results/example/runs/replication"
+SEEDS = ("101-105", "106-110")
+"""Of the two files of runs."""
 PAGE = "results/report/example.html"
 OF_ENCODERS = {"safetensors", "sklearn", "tokenizers", "transformers"}
 """Packages without which tests that need them are skipped; `make tools` installs them."""

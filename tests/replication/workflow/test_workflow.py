@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import FIGURE, FIGURES, ROOT, Template, counted
+from conftest import EXAMPLE, FIGURE, FIGURES, ROOT, RUNS, SEEDS, Template, counted
 
 from replication.base.process import FLAGS as OF_JOBS
 from replication.base.provenance import provenance
@@ -26,171 +26,13 @@ from replication.plan.jobs import Jobs
 from replication.study.seeds import parse_seeds
 from replication.study.studies import find_studies
 
-RUNS = "results/example/runs/replication"
 DATA = "results/example/data/replication"
-SEEDS = ("101-105", "106-110")
-"""Of the two files of runs."""
 HALF_LIVES = "results/example/metrics/replication/half_life.parquet"
 FIGURE2 = FIGURES[1]
 TABLE1 = "figures/example/fig1.csv"
 TABLE2 = "figures/example/fig2.csv"
-ENGINE = "src/replication"
-PACKAGE = "src/transformer_dynamics/example"
-PUBLISHED = f"{PACKAGE}/published/fig1.csv"
 FLAGS = " ".join(OF_JOBS)
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
-DRAWS = {"table": 1, "figure": 1}
-MEASURES = {"metrics": 1, **DRAWS}
-TRAINS = {"runs": 1, **MEASURES}
-ALL = {"data": 1, **TRAINS}
-
-
-def test_touching_every_file_reruns_nothing(finished_project: Template):
-    for path in finished_project.folder.rglob("*"):
-        if path.is_file() and ".snakemake" not in path.parts:
-            path.touch()
-    assert finished_project.planned(*FIGURES) == {}
-
-
-def edit(project: Template, path: str, old: str, new: str) -> None:
-    """Replace the first occurrence of a text in a file."""
-    file = project.folder / path
-    before = file.read_text()
-    assert old in before, f"{path} lacks: {old}"
-    file.write_text(before.replace(old, new, 1))
-
-
-def test_what_no_number_depends_on_reruns_nothing(finished_project: Template):
-    """All at once."""
-    for path, old, new in (
-        (f"{PACKAGE}/training.py", "        residual", "        # a remark\n        residual"),
-        (f"{PACKAGE}/study.py", '"half_life")', '"half_life", "speed")'),
-        (f"{PACKAGE}/registry.yaml", "note: ", "note: It is so. "),
-        (f"{ENGINE}/base/strict.py", "did you mean", "perhaps you mean"),
-        (f"{ENGINE}/base/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n'),
-        # Which this study does not use, and which computes nothing.
-        ("requirements-encoders.lock", "\ntorch==", "\ntorch==0."),
-        ("requirements-encoders.lock", "\nclick==", "\nclick==0."),
-    ):
-        edit(finished_project, path, old, new)
-    names = "run/work plan/jobs plan/tasks plan/rule_inputs base/storage verify/levels"
-    for name in names.split():
-        path = f"{ENGINE}/{name}.py"
-        edit(finished_project, path, '"""\n\nimport ', '"""\n\nA_NEW_CONSTANT = 1\nimport ')
-    assert finished_project.planned(*FIGURES) == {}
-
-
-EDITS = {
-    "data": (
-        f"{PACKAGE}/data.py",
-        'generator(seed, "noise")',
-        'generator(seed, "rounding")',
-        ALL,
-        "example.data@",
-    ),
-    "training": (
-        f"{PACKAGE}/training.py",
-        "- job.learning_rate",
-        "- 2 * job.learning_rate",
-        TRAINS,
-        "example.training@",
-    ),
-    "metric": (
-        f"{PACKAGE}/metrics.py",
-        "1 - weights.ravel()",
-        "2 - weights.ravel()",
-        MEASURES,
-        "example.metrics@",
-    ),
-    "line of a figure": (
-        f"{PACKAGE}/figures/fig1.py",
-        "linewidth=0.7",
-        "linewidth=0.9",
-        DRAWS,
-        "example.figures.fig1@",
-    ),
-    "published value": (PUBLISHED, "\n1,", "\n1.0,", {"figure": 1}, "published/fig1.csv"),
-    "engine that computes": (
-        f"{ENGINE}/base/random_streams.py",
-        '"little"',
-        '"big"',
-        ALL,
-        "replication.base.random_streams@",
-    ),
-    "style of figures": (
-        f"{ENGINE}/figures/style.py",
-        '"savefig.dpi": 300',
-        '"savefig.dpi": 310',
-        DRAWS,
-        "replication.figures.style@",
-    ),
-    "numpy": ("requirements-encoders.lock", "\nnumpy==", "\nnumpy==0.", ALL, "numpy==0."),
-}
-"""File, text before and after, the jobs of the figure that rerun, and what their reasons name."""
-
-
-TOGETHER = (
-    ["data", "engine that computes", "numpy"],
-    ["training"],
-    ["metric"],
-    ["line of a figure", "style of figures"],
-    ["published value"],
-)
-"""Edits that rerun the same jobs, so that one plan tells of all of them."""
-EACH = [name for names in TOGETHER for name in names if len(names) > 1]
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        *(pytest.param(names, id=", ".join(names)) for names in TOGETHER),
-        *(pytest.param([name], id=name, marks=pytest.mark.thorough) for name in EACH),
-    ],
-)
-def test_an_edit_reruns_what_it_reaches(finished_project: Template, names: list[str]):
-    for name in names:
-        path, old, new, *_ = EDITS[name]
-        edit(finished_project, path, old, new)
-    output = finished_project.run(FIGURE, "--dry-run", "--printshellcmds")
-    reasons = re.findall("Reason: (.*)", output)
-    for name in names:
-        *_, planned, named = EDITS[name]
-        assert counted(output) == planned
-        assert any(named in reason for reason in reasons), reasons
-
-
-def test_a_changed_setting_reruns_what_depends_on_it(finished_project: Template):
-    edit(finished_project, f"{PACKAGE}/config.yaml", "updates: 200", "updates: 150")
-    assert finished_project.planned(FIGURE2) == {**TRAINS, "runs": 2}
-
-
-def make_old(*paths):
-    """As after a clock was set back: the files look older than all there was before."""
-    for path in paths:
-        os.utime(path, (1, 1))
-
-
-def test_an_edit_of_one_figure_reruns_no_other_whatever_its_time(finished_project: Template):
-    edit(finished_project, PUBLISHED, "\n1,", "\n1.0,")
-    make_old(finished_project.folder / PUBLISHED)
-    output = finished_project.run(*FIGURES, "--dry-run", "--printshellcmds")
-    assert re.findall(r"Drawing (\S+)", output) == [FIGURE]
-    assert counted(output) == {"figure": 1}
-    drawing = f"{PACKAGE}/figures/fig2.py"
-    edit(finished_project, drawing, 'Literal["fig2"]', 'Literal["fig2", "fig3"]')
-    make_old(finished_project.folder / drawing)
-    output = finished_project.run(*FIGURES, "--dry-run", "--printshellcmds")
-    assert sorted(re.findall(r"Drawing (\S+)", output)) == sorted(FIGURES)
-    assert counted(output) == {"table": 1, "figure": 2}
-
-
-def test_what_was_made_anew_counts_whatever_its_time(finished_project: Template):
-    runs = [f"{RUNS}/{seeds}.npz" for seeds in SEEDS]
-    path, rate = f"{PACKAGE}/training.py", "job.learning_rate"
-    edit(finished_project, path, f"- {rate}", f"- 2 * {rate}")
-    finished_project.run(*runs)
-    make_old(*(finished_project.folder / path for path in runs))
-    assert finished_project.planned(FIGURE2) == MEASURES
 
 
 def test_figure_and_configuration_are_written(finished: Template):
@@ -305,7 +147,7 @@ def test_seeds_per_job_changes_no_number(finished: Template, template: Template)
 
 def test_of_a_job_that_a_signal_ends_it_is_said(template: Template):
     template.edit(
-        f"{PACKAGE}/data.py", "\nimport ", "\nimport os\nos.kill(os.getpid(), 9)\nimport "
+        f"{EXAMPLE}/data.py", "\nimport ", "\nimport os\nos.kill(os.getpid(), 9)\nimport "
     )
     output = template.run(f"{DATA}/{SEEDS[0]}.npz", succeed=False)
     assert "Error in rule data" in output
