@@ -99,6 +99,14 @@ def test_pictures_of_the_home_study_lie_at_the_top(studies):
     assert shown == "[`fig6`](docs/gallery/fig6.png)"
 
 
+def test_a_readme_leads_to_every_picture():
+    readmes = [ROOT / "README.md", *(ROOT / "src").rglob("README.md")]
+    linked = "\n".join(path.read_text() for path in readmes)
+    pictures = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs/gallery").rglob("*.png")]
+    assert len(pictures) > 50
+    assert [path for path in pictures if f"docs/{path.as_posix()})" not in linked] == []
+
+
 def test_the_address_of_the_pages_is_that_of_the_citation_file(tmp_path, monkeypatch, studies):
     monkeypatch.chdir(tmp_path)
     assert filled("{{ site }}", studies) == ""
