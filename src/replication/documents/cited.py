@@ -390,6 +390,7 @@ def _cost_in_words(costs: Sequence[Cost]) -> str:
     unknown = sum(each.unknown for each in costs)
     most = max((each.mib for each in costs if each.mib is not None), default=None)
     time = f"{minutes / 60:.1f} hours" if minutes > 60 else f"{minutes:.0f} minutes"
-    missing = f"; {unknown} more jobs have no recorded time" if unknown else ""
+    jobs = "job has" if unknown == 1 else "jobs have"
+    missing = f"; {unknown} more {jobs} no recorded time" if unknown else ""
     memory = "" if most is None else f"; the largest job takes {most / 1024:.1f} GiB"
     return f"{time} of one core{missing}{memory}"
