@@ -1,0 +1,107 @@
+"""Words that are no target: what was meant, and what can be made."""
+
+import re
+import shlex
+from itertools import chain
+
+import pytest
+from conftest import FIGURES, JOBS, ROOT, STUDIES
+
+from replication.base.errors import InputError
+from replication.plan.configuration import configure, read_overlay
+from replication.plan.jobs import Jobs
+from replication.plan.targets import refuse_target, unknown_targets
+
+KINDS = "(a figure can be pdf, png, svg or, its numbers, csv)"
+
+
+@pytest.mark.parametrize(
+    ("target", "meant"),
+    [
+        ("figures/fig66.pdf", "figures/fig6.pdf"),
+        ("figures/fig6", "figures/fig6.pdf"),
+        ("figures/fig6.jpg", "figures/fig6.pdf"),
+        ("figures/fig66.png", "figures/fig6.png"),
+        ("figures/Fig6.svg", "figures/fig6.svg"),
+        ("figure/fig6.csv", "figures/fig6.csv"),
+        ("fig6", "figures/fig6.pdf"),
+        ("Fig6", "figures/fig6.pdf"),
+        ("example/fig1", "figures/example/fig1.pdf"),
+    ],
+)
+def test_the_figure_that_was_meant_is_named(target, meant):
+    with pytest.raises(InputError) as error:
+        refuse_target(JOBS, target, ["figures", "verify"])
+    assert error.value.message == f"{target}: is no target; did you mean {meant}? {KINDS}"
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("figurs", "did you mean figures?"),
+        ("figures/zzz.pdf", "figures/zzz.pdf: there is no such figure; known: fig1, fig2, "),
+        ("results/example/verdicts/C11.json", "did you mean results/example/verdicts/C1.json?"),
+        ("results/example/verdict.md", "did you mean results/example/verdicts.md?"),
+        ("results/exmple/verdicts.md", "did you mean results/example/verdicts.md?"),
+        ("results/report/exampel.html", "did you mean results/report/example.html?"),
+        ("report/example.html", "did you mean results/report/example.html?"),
+        ("results/example/runs/printed/1-4.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("results/example/runs/prnted/1-5.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("", "an empty word: is no target; targets are figures, verify, and files such as "),
+        (
+            "mine",
+            "mine: is no target; targets are figures, verify, and files such as figures/",
+        ),
+        ("results/x", "results/x: is no target; targets are figures, verify, and files such"),
+    ],
+)
+def test_another_target_that_was_meant_is_named(target, message):
+    with pytest.raises(InputError) as error:
+        refuse_target(JOBS, target, ["figures", "verify"])
+    assert message in error.value.message
+
+
+@pytest.mark.parametrize("target", ["figures/slow.pdf", "slow", "figures/Slwo.pdf"])
+def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
+    overlay = tmp_path / "my.yaml"
+    overlay.write_text("example: {figures: {slow: {kind: fig2, experiment: printed}}}")
+    example = {"example": STUDIES["example"]}
+    jobs = Jobs.of(configure(read_overlay(overlay), example), example)
+    with pytest.raises(InputError) as error:
+        refuse_target(jobs, target, ["figures"])
+    assert f"did you mean figures/example/slow.pdf? {KINDS}" in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("word", "is_known"),
+    [
+        (FIGURES[0], True),
+        (FIGURES[0].replace(".pdf", ".csv"), True),
+        ("verify", True),
+        (FIGURES[0].removesuffix(".pdf"), False),
+        (FIGURES[0].replace(".pdf", ".csv.pdf"), False),
+        ("results/example/verdicts/C1.json.pdf", False),
+    ],
+)
+def test_what_the_table_of_jobs_has_is_known(word, is_known):
+    unknown = unknown_targets(JOBS, [word], "verify".__eq__, lambda word: False)
+    assert unknown == ([] if is_known else [word])
+
+
+def test_values_of_options_are_no_targets():
+    words = ["-n", "fig66", "--directory", "fig7", "figures", "--configfile", "fig8"]
+    assert unknown_targets(JOBS, words, "figures".__eq__, "figures".__eq__) == ["fig66"]
+
+
+@pytest.mark.parametrize(("option", "is_value"), [("configfile", ".yaml"), ("config", "=")])
+def test_no_example_has_its_target_where_snakemake_takes_it_for_a_value(option, is_value):
+    commands = [
+        command.partition("#")[0]
+        for folder in (".", "config", "docs", "src")
+        for path in (ROOT / folder).glob("*.md" if folder == "." else "**/*.[my][da]*")
+        for command in re.findall(r"snakemake ([^`\n]*--.*?)[`\n]", path.read_text("utf-8"))
+    ]
+    found = [re.findall(rf"--{option} (.*?)(?= -|$)", command) for command in commands]
+    values = [value for given in chain(*found) for value in shlex.split(given)]
+    assert values
+    assert [value for value in values if is_value not in value and value != "..."] == []
