@@ -32,6 +32,8 @@ from transformer_dynamics.encoders.settings import FILES, EncoderChoice, TextJob
 from transformer_dynamics.encoders.texts import Texts
 from transformer_dynamics.encoders.tokens import tokenise, tokenizer
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.fixture(scope="module")
 def tiny():

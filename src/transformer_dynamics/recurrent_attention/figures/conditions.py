@@ -137,7 +137,7 @@ def draw_against_exponents(
         table: columns model, accuracy and those of exponents.
         columns: some of `EXPONENTS`.
         solved: label of the axis of accuracy.
-        note: lines below the number of seeds.
+        note: goes on after the number of seeds, from its comma.
     """
     from replication.figures.typeset import seed_count
 

@@ -22,6 +22,7 @@ NOTE = (
     ", each as trained and with eta, weights or inputs changed;"
     "\nexponents: linear axis from -1 to 1, logarithmic beyond"
 )
+"""Note on the dots, and on the axes, which change their scale."""
 
 
 class Fig3(ConditionsFigure):
