@@ -26,7 +26,7 @@ REST = "data, evidence, verdicts, figures"
 NOT_RECORDED = "not recorded"
 MEASURED = (
     "Each number was recorded when the job last ran, on a machine that had other work, too. A job"
-    " without a record counts as the mean of the same experiment's jobs that have one."
+    " without a record takes as long for a seed as the recorded jobs of the same experiment."
 )
 """Stands above the table."""
 HEADER = ("what", "runs", "minutes of one core", "most memory of a job, GiB")

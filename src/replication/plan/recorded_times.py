@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from statistics import mean
 
+from replication.base.errors import InputError
+from replication.study.seeds import parse_seeds
 from replication.study.studies import Study
 
 SUFFIX = ".benchmark.tsv"
@@ -53,21 +55,37 @@ class Records:
         )
 
     def told(self, name: str) -> float | None:
-        """Return the seconds of a job, or else the mean of those in its folder, if there are any.
+        """Return the seconds of a job; of an unknown one, by the mean seed of those in its folder.
 
         Args:
-            name: see `job`.
+            name: see `job_name`; its last part is often the seeds of the job.
+
+        Returns:
+            The seconds, or none if the folder has no job that is known.
         """
-        folder = name.rpartition("/")[0]
-        return self.seconds.get(name, self._means.get(folder))
+        mean_seed = self._seconds_a_seed.get(name.rpartition("/")[0])
+        foreseen = None if mean_seed is None else mean_seed * _number_of_seeds(name)
+        return self.seconds.get(name, foreseen)
 
     @cached_property
-    def _means(self) -> dict[str, float]:
-        """Mean seconds by folder; to look for those of one folder among all takes far longer."""
-        folders: dict[str, list[float]] = {}
+    def _seconds_a_seed(self) -> dict[str, float]:
+        """Mean seconds of a seed by folder, found once, as a study has thousands of jobs."""
+        folders: dict[str, list[tuple[float, int]]] = {}
         for name, seconds in self.seconds.items():
-            folders.setdefault(name.rpartition("/")[0], []).append(seconds)
-        return {folder: mean(seconds) for folder, seconds in folders.items()}
+            known = folders.setdefault(name.rpartition("/")[0], [])
+            known.append((seconds, _number_of_seeds(name)))
+        return {
+            folder: sum(seconds for seconds, _ in known) / sum(seeds for _, seeds in known)
+            for folder, known in folders.items()
+        }
+
+
+def _number_of_seeds(name: str) -> int:
+    """Return the number of seeds in a job's name; a name without them counts as one seed."""
+    try:
+        return len(parse_seeds(name.rpartition("/")[2]))
+    except InputError:
+        return 1
 
 
 def job_name(benchmark: str | Path) -> str:

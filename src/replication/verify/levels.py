@@ -70,9 +70,10 @@ MOST_KEYS = 10
 @click.option("--level", type=click.Choice(["hash", "figure", "seed", "full"]), default="hash")
 @click.option("--draw", type=int, help="Number that repeats a random draw.")
 @click.option(
-    "--experiments",
-    type=click.IntRange(min=1),
-    help="Number of experiments of level seed, drawn at random; all if left out.",
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Minutes of one processor that level seed may take, by recorded times; experiments are"
+    " drawn at random. Without it, all experiments.",
 )
 @click.option(
     "--workflow-profile",
@@ -102,7 +103,7 @@ def main(
     names: tuple[str, ...],
     level: Level,
     draw: int | None,
-    experiments: int | None,
+    minutes: float | None,
     profile: Path | None,
     root: Path,
     configuration: Path | None,
@@ -135,7 +136,7 @@ def main(
         for name in chosen:
             write_results(project, name, partly, restamped)
         return
-    drawn = _announce_draw(level, draw, experiments)
+    drawn = _announce_draw(level, draw, minutes)
     rows: list[tuple[Any, ...]] = []
     for name in chosen:
         if len(chosen) > 1:
@@ -152,19 +153,17 @@ def main(
         raise InputError(f"{number} from the reference; all are in {output}")
 
 
-def _announce_draw(level: Level, seed: int | None, experiments: int | None) -> Draw:
+def _announce_draw(level: Level, seed: int | None, minutes: float | None) -> Draw:
     """Return the draw of a level, and print it if the level is `seed`.
 
     Raises:
-        InputError: if experiments are to be drawn at another level.
+        InputError: if there is a limit at another level.
     """
-    if experiments and level != "seed":
-        raise InputError(
-            "--experiments: only --level seed takes it; other levels take all experiments"
-        )
-    draw = Draw(random.SystemRandom().randrange(10**6) if seed is None else seed, experiments)
+    if minutes and level != "seed":
+        raise InputError("--minutes: only --level seed takes it; other levels take all experiments")
+    draw = Draw(random.SystemRandom().randrange(10**6) if seed is None else seed, minutes)
     if level == "seed":
-        which = f"{experiments} experiments" if experiments else "every experiment"
+        which = "experiments" if minutes else "every experiment"
         click.echo(f"One seed of {which}, drawn with --draw {draw.seed}")
     return draw
 

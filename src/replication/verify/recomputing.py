@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import click
 
+from replication.base.errors import InputError
 from replication.plan.configuration import merge
 from replication.plan.jobs import Jobs
+from replication.plan.recorded_times import Records
 from replication.verify.collect import collect_results, dependencies
 from replication.verify.project import Project
 from replication.verify.reference import Reference
@@ -22,8 +24,8 @@ class Draw(NamedTuple):
 
     seed: int
     """Seed of the random choice."""
-    experiments: int | None
-    """Number of experiments; all of them if none is given."""
+    minutes: float | None
+    """Minutes of one processor that the experiments may take; without a limit if none are given."""
 
 
 def compute_results(
@@ -53,13 +55,41 @@ def compute_results(
     files = jobs.studies[study].files
     targets: list[str] = list(files.all)
     if level == "seed":
-        fingerprints = sorted(files.fingerprints.values())
-        number = min(draw.experiments or len(fingerprints), len(fingerprints))
-        targets = drawn.sample(fingerprints, number)
+        targets = _draw_experiments(jobs, study, drawn, draw.minutes)
     with project.new_folder() as folder:
         project.run_snakemake(configuration, targets, "--directory", str(folder))
         found, refused = collect_results(jobs, study, folder)
     return replace(found, depends=dependencies(project.jobs, study)), refused
+
+
+def _draw_experiments(
+    jobs: Jobs, study: str, drawn: random.Random, minutes: float | None
+) -> list[str]:
+    """Return the fingerprints of experiments that fit into the minutes, in a random order.
+
+    Times are the recorded ones, so that a draw is the same on every machine.
+
+    Raises:
+        InputError: if no experiment fits.
+    """
+    fingerprints = jobs.studies[study].files.fingerprints
+    names = sorted(fingerprints)
+    drawn.shuffle(names)
+    records = Records.of([jobs.studies[study].study])
+    fitting: list[str] = []
+    for name in names:
+        paths = [fingerprints[each] for each in [*fitting, name]]
+        if minutes is None or sum(jobs.seconds_of(paths, records)) <= minutes * 60:
+            fitting.append(name)
+    left_out = sorted({*names} - {*fitting})
+    if left_out and not fitting:
+        raise InputError(f"--minutes {minutes:g}: no experiment of {study} fits; name more minutes")
+    if left_out:
+        click.echo(
+            f"{len(fitting)} of {len(names)} experiments fit into {minutes:g} minutes of one"
+            f" processor. Left out: {', '.join(left_out)}"
+        )
+    return [fingerprints[name] for name in fitting]
 
 
 def _make_again(project: Project, study: str) -> None:

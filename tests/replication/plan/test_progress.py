@@ -24,6 +24,7 @@ def test_a_job_is_expected_to_take_what_it_took(tmp_path):
     assert expected_seconds("logs/a/runs/x/11-15.benchmark.tsv", RECORDS) == 20, (
         "as those beside it"
     )
+    assert expected_seconds("logs/a/runs/x/7.benchmark.tsv", RECORDS) == 4, "one seed of five"
     assert expected_seconds("logs/b/runs/x/1.benchmark.tsv", RECORDS) == SECONDS_OF_UNKNOWN
     assert expected_seconds("", RECORDS) == SECONDS_OF_UNKNOWN, "a job that measures nothing"
 

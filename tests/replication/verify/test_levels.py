@@ -83,7 +83,7 @@ def elsewhere(request, kept, monkeypatch) -> tuple[Small, list[str]]:
 def test_one_seed(elsewhere, draw):
     """Fewer seeds than the reference has, of all experiments and of some."""
     project, study = elsewhere
-    for more in ([], ["--experiments", "2"]):
+    for more in ([], ["--minutes", "600"]):
         output = project.verify(*study, "--level", "seed", "--draw", draw, *more)
         assert WITHIN in output
 

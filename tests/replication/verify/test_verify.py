@@ -253,19 +253,27 @@ def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
     assert not (clone.folder / f"results/{STUDY}").exists()
 
 
-def test_some_experiments_are_drawn(clone):
-    output = verify(
-        clone, "--level", "seed", "--experiments", "1", "--draw", "3", "--found", "found"
+def test_experiments_are_drawn_that_fit_into_the_minutes(clone):
+    rows = f"job,seconds,mib\nlogs/{STUDY}/runs/replication/1-5,3000,\n"
+    (clone.folder / SOURCE / "seconds.csv").write_text(rows)
+    limit = ("--level", "seed", "--draw", "3", "--minutes")
+    output = verify(clone, *limit, "9", "--found", "found")
+    assert "One seed of experiments, drawn with --draw 3" in output
+    assert "1 of 2 experiments fit into 9 minutes of one processor. Left out: replic" in output
+    runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
+    assert [*runs["experiment"]] == ["printed"]
+    assert "2 fingerprints of runs" in verify(clone, *limit, "10")
+    (clone.folder / SOURCE / "seconds.csv").write_text(
+        f"{rows}logs/{STUDY}/runs/printed/1-5,3000,\n"
     )
-    assert "One seed of 1 experiments, drawn with --draw 3" in output
-    assert "1 fingerprints of runs" in output
-    assert len(read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]) == 1
+    output = verify(clone, *limit, "9", succeed=False)
+    assert f"Error: --minutes 9: no experiment of {STUDY} fits; name more minutes" in output
 
 
-def test_experiments_are_not_drawn_at_other_levels(clone):
-    output = verify(clone, "--experiments", "1", succeed=False)
+def test_no_other_level_has_a_limit(clone):
+    output = verify(clone, "--minutes", "1", succeed=False)
     assert output == (
-        "Error: --experiments: only --level seed takes it; other levels take all experiments\n"
+        "Error: --minutes: only --level seed takes it; other levels take all experiments\n"
     )
 
 
