@@ -387,10 +387,16 @@ def _is_of_a_paper(told: StudyResults) -> bool:
 def _cost_in_words(costs: Sequence[Cost]) -> str:
     """Return what all jobs of some studies take, in words, given the sum of each."""
     minutes = sum(each.minutes for each in costs)
+    foreseen = sum(each.foreseen for each in costs)
     unknown = sum(each.unknown for each in costs)
     most = max((each.mib for each in costs if each.mib is not None), default=None)
-    time = f"{minutes / 60:.1f} hours" if minutes > 60 else f"{minutes:.0f} minutes"
+    told = f"{_duration(minutes)} of one core"
+    told += f" ({_duration(foreseen)} of it foreseen)" * (foreseen > minutes / 20)
     jobs = "job has" if unknown == 1 else "jobs have"
     missing = f"; {unknown} more {jobs} no recorded time" if unknown else ""
-    memory = "" if most is None else f"; the largest job takes {most / 1024:.1f} GiB"
-    return f"{time} of one core{missing}{memory}"
+    memory = "" if most is None else f"; the largest recorded job takes {most / 1024:.1f} GiB"
+    return f"{told}{missing}{memory}"
+
+
+def _duration(minutes: float) -> str:
+    return f"{minutes / 60:.1f} hours" if minutes > 60 else f"{minutes:.0f} minutes"

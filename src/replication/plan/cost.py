@@ -25,11 +25,15 @@ REST = "data, evidence, verdicts, figures"
 """Name of the work of a study besides its experiments."""
 NOT_RECORDED = "not recorded"
 MEASURED = (
-    "Each number was recorded when the job last ran, on a machine that had other work, too. A job"
-    " without a record takes as long for a seed as the recorded jobs of the same experiment."
+    "A recorded time is that of the job's last run, on a machine that had other work, too. A job"
+    " without a record is foreseen: it takes as long for a seed as the recorded jobs of the same"
+    " experiment, or else as long as the operations of its training. Memory is that of recorded"
+    " jobs. `snakemake -n` tells the time of all jobs that are still to run."
 )
 """Stands above the table."""
-HEADER = ("what", "runs", "minutes of one core", "most memory of a job, GiB")
+HEADER = (
+    "what", "runs", "minutes of one core", "of these foreseen", "most memory of a job, GiB",
+)  # fmt: skip
 
 
 def refuse_without_gpu(
@@ -62,7 +66,9 @@ class Cost(Strict):
     runs: int
     """Number of files of training runs; 0 if the jobs make other files."""
     minutes: float
-    """Minutes of one core, summed over the jobs whose time is known."""
+    """Minutes of one core, summed over the jobs whose time is recorded or foreseen."""
+    foreseen: float
+    """Minutes among them that are foreseen."""
     unknown: int
     """Number of jobs that nobody has recorded."""
     mib: float | None
@@ -109,9 +115,15 @@ def _is_rest(job: str, study: str, figures: Container[str]) -> bool:
 def _cost(what: str, runs: int, jobs: Mapping[str, float], records: Records) -> Cost:
     seconds = [seconds_on_core(records.told(job), done) for job, done in jobs.items()]
     known = [each for each in seconds if each is not None]
-    most = max(filter(None, map(records.mib.get, jobs)), default=None)
-    unknown = len(jobs) - len(known)
-    return Cost(what=what, runs=runs, minutes=sum(known) / 60, unknown=unknown, mib=most)
+    total, recorded = sum(known), sum(records.seconds.get(job, 0.0) for job in jobs)
+    return Cost(
+        what=what,
+        runs=runs,
+        minutes=total / 60,
+        foreseen=(total - recorded) / 60,
+        unknown=len(jobs) - len(known),
+        mib=max(filter(None, map(records.mib.get, jobs)), default=None),
+    )
 
 
 def seconds_on_core(seconds: float | None, operations: float) -> float | None:
@@ -124,14 +136,21 @@ def seconds_on_core(seconds: float | None, operations: float) -> float | None:
     return operations / CORE if seconds is None and operations else seconds
 
 
-def cost_rows(found: Iterable[Cost]) -> list[tuple[str, str, str, str]]:
+def cost_rows(found: Iterable[Cost]) -> list[tuple[str, ...]]:
     """Return the rows of a table with `HEADER`."""
-    return [(each.what, str(each.runs or ""), _minutes(each), _gib(each)) for each in found]
+    return [
+        (each.what, str(each.runs or ""), _minutes(each), _foreseen(each), _gib(each))
+        for each in found
+    ]
 
 
 def _minutes(cost: Cost) -> str:
     known = [f"{cost.minutes:.1f}"] if cost.minutes else []
     return "; ".join(known + [f"{cost.unknown} jobs {NOT_RECORDED}"] * bool(cost.unknown))
+
+
+def _foreseen(cost: Cost) -> str:
+    return f"{cost.foreseen:.1f}" if round(cost.foreseen, 1) > 0 else ""
 
 
 def _gib(cost: Cost) -> str:

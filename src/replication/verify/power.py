@@ -27,7 +27,7 @@ from replication.judge.statistics import pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import Records, foreseen_seconds
+from replication.plan.recorded_times import SUFFIX, Records, foreseen_seconds
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.registry import without_latex
@@ -294,16 +294,20 @@ def _cells_of_need(
 def _minutes_of_seeds(
     study: StudyJobs, verdict: Verdict, seeds: int, records: Records
 ) -> float | None:
-    """Return the processor minutes of the missing seeds of all experiments behind a claim."""
+    """Return the processor minutes of the missing seeds of all experiments behind a claim.
+
+    They are the minutes of training and of the metrics; none if one of them is not known.
+    """
+    sources = study.sources(verdict.claim)
+    jobs = [(name, f"metrics/{name}/{metric}") for name, metric in sources]
+    for name in dict.fromkeys(name for name, _ in sources):
+        jobs += [(name, f"runs/{name}/{run}") for run in study.experiments[name].runs]
     total = 0.0
-    for name in dict.fromkeys(experiment for experiment, _ in study.sources(verdict.claim)):
-        folder = f"logs/{study.study.name}/runs/{name}"
-        runs = study.experiments[name].runs
-        took = [foreseen_seconds(f"{folder}/{run}.benchmark.tsv", records) for run in runs]
-        known = [each for each in took if each is not None]
-        if len(known) < len(took):
+    for name, job in jobs:
+        took = foreseen_seconds(f"logs/{study.study.name}/{job}{SUFFIX}", records)
+        if took is None:
             return None
-        total += sum(known) / len(study.seeds(name))
+        total += took / len(study.seeds(name))
     return (seeds - verdict.seeds) * total / 60
 
 

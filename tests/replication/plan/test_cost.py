@@ -56,13 +56,17 @@ def test_costs_sum_up_what_is_recorded_of_every_experiment(tmp_path, monkeypatch
     # The run that was measured here counts as recorded, those that are not as the one beside them.
     assert replication.minutes == len(runs) + len(measured) / 2
     assert (replication.runs, replication.unknown, replication.mib) == (len(runs), 0, 512.0)
-    assert others, "a run that is not recorded"
+    assert replication.foreseen == len(others), "runs that are not recorded"
     printed = study.studies["example"].experiments["printed"]
     assert by_name["printed"].unknown == len(printed.runs) + len(printed.metrics)
     assert by_name[REST].minutes == pytest.approx(0.2)
     assert rows[-1].minutes == pytest.approx(replication.minutes + 0.2)
-    assert cost_rows(rows)[0] == ("printed", "1", "4 jobs not recorded", "not recorded")
-    assert cost_rows([replication])[0][2:] == (f"{replication.minutes:.1f}", "0.5")
+    assert cost_rows(rows)[0] == ("printed", "1", "4 jobs not recorded", "", "not recorded")
+    assert cost_rows([replication])[0][2:] == (
+        f"{replication.minutes:.1f}",
+        f"{len(others):.1f}",
+        "0.5",
+    )
 
 
 def test_variants_of_an_experiment_are_one_row():
