@@ -87,7 +87,7 @@ def test_what_is_no_onnx_file_is_refused():
     for content in (b"", whole):
         with pytest.raises(InputError, match="onnx::Concat_1957"):
             vit.convert_weights(content)
-    with pytest.raises(InputError, match="no weights of a vision transformer"):
+    with pytest.raises(InputError, match=r"layernorm\.weight is missing"):
         vit.build_network({"a": values})
 
 
@@ -184,14 +184,25 @@ def test_a_file_with_other_weights_is_named(tmp_path):
     job = PretrainedJob(network="efficientnet")
     whole = efficientnet_tensors()
     name = "_blocks.1._depthwise_conv.weight"
+    unreadable = (
+        torch.eye(2).to_sparse(),
+        torch.zeros(2, dtype=torch.complex64),
+        torch.zeros(1).expand(10**6, 10**6),
+        torch.zeros(2, device="meta"),
+    )
     for content, said in (
         (b"<html>", "holds no weights"),
         ([torch.zeros(2)], "holds no tensors by name"),
-        (whole | {name: 3}, f"{name} is no tensor"),
-        (whole | {name: torch.zeros(2)}, "no weights of EfficientNet-lite0"),
-        (whole | {"_bn1.weight": torch.zeros(3)}, "no weights of EfficientNet-lite0"),
-        (whole | {name: whole[name][:1]}, "no weights of EfficientNet-lite0"),
+        (whole | {name: 3}, f"{name} is no dense tensor"),
+        *((whole | {name: other}, f"{name} is no dense tensor") for other in unreadable),
+        (whole | {name: torch.zeros(2)}, "has the shape 2, not "),
+        (whole | {"_bn1.weight": torch.zeros(3)}, "weight has the shape 3, not "),
+        (whole | {name: whole[name][:1]}, "weight has the shape 1 x 1 x 3 x 3, not "),
         (whole | {name: torch.full_like(whole[name], np.nan)}, "is not finite"),
+        (
+            whole | {"_bn1.running_var": -torch.ones_like(whole["_bn1.running_var"])},
+            "features of a picture are not finite",
+        ),
     ):
         path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
         with pytest.raises(InputError, match=f"{path.name}: .*{said}"):
@@ -208,12 +219,15 @@ def test_a_file_with_another_vision_transformer_is_named(tmp_path):
     assert network_data.sample(job, [], [path]).keys() == whole.keys()
     for content, said in (
         (b"<html>", "no ONNX file"),
-        (encode_vit(without), "'layernorm.weight'"),
+        (encode_vit(without), r"layernorm\.\w+ is missing"),
         (encode_vit(whole | {"layernorm.weight": np.zeros(0)}), "division"),
         (encode_vit(whole | {"layernorm.weight": np.zeros(())}), "vision transformer"),
         (encode_vit(whole | {positions: whole[positions][:, :0]}), "vision transformer"),
         (encode_vit(whole | {positions: whole[positions][0]}), "are no positions"),
-        (encode_vit(whole | {positions: whole[positions][:, :-1]}), "vision transformer"),
+        (encode_vit(whole | {positions: whole[positions][:, :-1]}), "has the shape 1 x 9 x 8, not"),
+        (encode_vit(whole | {positions: whole[positions][:, :1]}), "a picture"),
+        (encode_vit(whole | {positions: whole[positions] * np.float32(1e38)}), "not finite"),
+        (encode_vit(whole | {"encoder.layer.3000.x": np.zeros(1)}), "is of layer 3000"),
         (encode_vit(whole | {"layernorm.bias": whole["layernorm.bias"] * np.inf}), "not finite"),
         (encode_onnx([], [("/backbone/encoder/layer.0/x/MatMul", "MatMul", [])]), "onnx::Concat"),
     ):

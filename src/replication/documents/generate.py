@@ -31,7 +31,12 @@ from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import StudySettings
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
-from replication.verify.reference import MANIFEST, figure_path, read_reference, reference_folder
+from replication.verify.judged_reference import read_judged_reference
+from replication.verify.reference import (
+    MANIFEST,
+    figure_path,
+    reference_folder,
+)
 from replication.verify.reproductions import all_reproductions
 
 _CODECHECK_HEADER = """\
@@ -154,8 +159,8 @@ def check_sentences(registries: Mapping[str, Registry]) -> None:
 
 
 def _read_study(study: StudyJobs) -> StudyResults:
-    folder = reference_folder(Path(), study.study.name)
-    return StudyResults(study, read_reference(folder)[0] if (folder / MANIFEST).is_file() else None)
+    kept = (reference_folder(Path(), study.study.name) / MANIFEST).is_file()
+    return StudyResults(study, read_judged_reference(Path(), study) if kept else None)
 
 
 def _to_yaml(data: Any) -> str:

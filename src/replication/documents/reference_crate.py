@@ -24,7 +24,7 @@ from replication.study.studies import find_studies
 from replication.verify.reference import (
     Reference,
     find_references,
-    read_reference,
+    read_unchanged,
     reference_folder,
 )
 
@@ -104,11 +104,7 @@ def _describe_root(crate: ROCrate, citation: dict[str, Any]) -> None:
 def _add_study(crate: ROCrate, root: Path, name: str, registry: Registry) -> list[Path]:
     """Add a study's reference as a data set, and return the paths of its files."""
     folder = reference_folder(root, name)
-    reference, changed = read_reference(folder)
-    if changed:
-        raise InputError(
-            f"{folder / changed[0]}: was changed after the reference was made; restore it with git"
-        )
+    reference = read_unchanged(folder)
     paths = sorted(path.relative_to(root) for path in folder.rglob("*") if path.is_file())
     study = crate.add_dataset(dest_path=folder.relative_to(root).as_posix() + "/")
     study["name"] = f"Reference of {name}: {registry.title}"

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from statistics import mean
 
@@ -14,6 +15,9 @@ from replication.study.studies import Study
 SUFFIX = ".benchmark.tsv"
 RECORD = "seconds.csv"
 """Name of the table that `benchmarks.jobs` wrote, in the folder of a study."""
+COLUMNS = ["job", "seconds", "mib"]
+"""Columns of the table; `mib` may be empty."""
+REMEDY = "restore it with git, or make it again with `python -m benchmarks.jobs`"
 SECONDS_OF_UNKNOWN = 1.0
 """Seconds of a job without a record: those of a start of Python."""
 
@@ -44,11 +48,24 @@ class Records:
 
     @classmethod
     def read(cls, path: Path) -> "Records":
-        """Read what `benchmarks.jobs` wrote; where there is no file, nothing is known."""
+        """Read what `benchmarks.jobs` wrote; where there is no file, nothing is known.
+
+        Raises:
+            InputError: if the file is no such table.
+        """
         if not path.is_file():
             return cls()
-        with path.open(newline="", encoding="utf-8") as stream:
-            rows = [*csv.DictReader(stream)]
+        try:
+            with path.open(newline="", encoding="utf-8") as stream:
+                rows = [*csv.DictReader(stream)]
+        except (ValueError, csv.Error) as error:
+            raise InputError(f"{path}: is no table ({error}); {REMEDY}") from error
+        for line, row in enumerate(rows, 2):
+            if [*row] != COLUMNS or not all(map(_is_amount, (row["seconds"], row["mib"] or "0"))):
+                raise InputError(
+                    f"{path}: line {line}: is not {', '.join(COLUMNS)}, with numbers that are not"
+                    f" negative; {REMEDY}"
+                )
         return cls(
             {row["job"]: float(row["seconds"]) for row in rows},
             {row["job"]: float(row["mib"]) for row in rows if row["mib"]},
@@ -78,6 +95,15 @@ class Records:
             folder: sum(seconds for seconds, _ in known) / sum(seeds for _, seeds in known)
             for folder, known in folders.items()
         }
+
+
+def _is_amount(text: str | None) -> bool:
+    """Say whether a text is a finite number that is not negative."""
+    try:
+        number = float(text or "")
+    except ValueError:
+        return False
+    return isfinite(number) and number >= 0
 
 
 def _number_of_seeds(name: str) -> int:

@@ -29,11 +29,11 @@ from replication.report.verifications import read_history
 from replication.run.work import checksum
 from replication.study.registry import SCORECARD, Registry
 from replication.study.studies import Study
+from replication.verify.judged_reference import read_judged_reference
 from replication.verify.reference import (
     VERDICTS,
     Reference,
     figure_path,
-    read_reference,
     reference_folder,
 )
 from replication.verify.reproductions import reproductions
@@ -138,19 +138,15 @@ def _make_folder(folder: Path) -> None:
 def _read_study(root: Path, study: Study, site: Site) -> StudyReference:
     registry = registry_of(study)
     folder = reference_folder(root, study.name)
-    reference, changed = read_reference(folder)
-    if changed:
-        raise InputError(
-            f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
-        )
+    alone = {study.name: study}
+    jobs = Jobs.of(configure({}, alone), alone)
+    reference = read_judged_reference(root, jobs.studies[study.name])
     tested = [claim.id for claim in registry.claims if claim.test]
     if unjudged := [claim for claim in tested if claim not in reference.verdicts]:
         raise InputError(
             f"{folder / VERDICTS}: has no verdict of claim(s) {', '.join(unjudged)};"
             f" restore it with git, or `{_renewal_command(study.name)}` renews it"
         )
-    alone = {study.name: study}
-    jobs = Jobs.of(configure({}, alone), alone)
     return StudyReference(jobs, study.name, registry, folder, reference, site)
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "changed_pictures",
     "differences",
     "history",
+    "judged_reference",
     "levels",
     "machine",
     "marks",

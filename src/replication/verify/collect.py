@@ -8,12 +8,12 @@ import pandas as pd
 
 from replication.base.code_digest import installed_versions, reach
 from replication.base.errors import InputError
-from replication.base.provenance import digest
 from replication.base.tables import read_table
 from replication.judge.scorecard import read_verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.verify.differences import ACROSS_PROCESSORS, OTHER_SEEDS, Difference, Tolerances
+from replication.verify.judged_reference import test_digests
 from replication.verify.machine import machine
 from replication.verify.reference import (
     EVIDENCE,
@@ -129,12 +129,9 @@ def settings_digests(jobs: Jobs, study: str) -> dict[str, str]:
         for kind, paths in kinds.items()
         for name, path in paths.items()
     }
-    beside = jobs.studies[study].registry.beside
-    for name, claim in jobs.studies[study].claims.items():
-        judged = claim.model_dump(mode="json", include={"test"})
-        judged |= {"family": claim.family, "robustness": beside}
-        digests[f"test {name}"] = digest(judged)
-    return digests
+    return digests | {
+        f"test {name}": found for name, found in test_digests(jobs.studies[study]).items()
+    }
 
 
 def code_digests(jobs: Jobs, study: str) -> dict[str, str]:

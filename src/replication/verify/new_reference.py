@@ -11,7 +11,7 @@ from replication.verify.marks import refuse_marks
 from replication.verify.project import Project
 from replication.verify.reference import (
     Reference,
-    read_reference,
+    read_unchanged,
     reference_folder,
     write_reference,
 )
@@ -69,7 +69,7 @@ def _complete_results(project: Project, study: str) -> Reference:
 
 
 def _restamped_reference(project: Project, study: str, folder: Path) -> Reference:
-    kept = _read_unchanged(folder)
+    kept = read_unchanged(folder)
     depends = dependencies(project.jobs, study)
     found = restamp_reference(project.jobs.studies[study], depends, kept)
     new = {
@@ -85,17 +85,8 @@ def _restamped_reference(project: Project, study: str, folder: Path) -> Referenc
     return found
 
 
-def _read_unchanged(folder: Path) -> Reference:
-    kept, changed = read_reference(folder)
-    if changed:
-        raise InputError(
-            f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
-        )
-    return kept
-
-
 def _renewed_reference(project: Project, study: str, folder: Path) -> Reference:
-    kept = _read_unchanged(folder)
+    kept = read_unchanged(folder)
     found, refused = collect_results(project.jobs, study, Path())
     renewal = renew_reference(project.jobs.studies[study], found, kept)
     for reason in refused.values():

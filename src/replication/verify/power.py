@@ -32,7 +32,12 @@ from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.registry import without_latex
 from replication.study.studies import find_studies
-from replication.verify.reference import EVIDENCE, MANIFEST, read_reference, reference_folder
+from replication.verify.judged_reference import read_judged_reference
+from replication.verify.reference import (
+    EVIDENCE,
+    find_references,
+    reference_folder,
+)
 
 Floats = NDArray[np.float64]
 MOST_SEEDS = 1000
@@ -311,10 +316,6 @@ def _minutes_of_seeds(
     return (seeds - verdict.seeds) * total / 60
 
 
-def _names_with_reference(jobs: Jobs, root: Path) -> list[str]:
-    return [name for name in jobs.studies if (reference_folder(root, name) / MANIFEST).is_file()]
-
-
 @click.command(help=__doc__)
 @click.option(
     "--study", "names", multiple=True, help="Study; all that have a reference if left out."
@@ -327,11 +328,15 @@ def main(names: tuple[str, ...], root: Path) -> None:
     records = Records.of(studies.values())
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
-    for name in names or _names_with_reference(jobs, root):
+    chosen = dict.fromkeys(names or find_references(root))
+    if not chosen:
+        folder = reference_folder(root, "")
+        raise InputError(f"{folder}: has no reference; name the project's folder with --root")
+    for name in chosen:
         if name not in jobs.studies:
             raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
         study = jobs.studies[name]
-        reference, _ = read_reference(reference_folder(root, name))
+        reference = read_judged_reference(root, study)
         planned = plan_open_claims(study, reference.tables[EVIDENCE], reference.verdicts)
         found += claim_rows(study, planned, reference.verdicts, records)
         changed += sentence_rows(study, planned, reference.verdicts, records)

@@ -134,6 +134,20 @@ def read_reference(folder: Path) -> tuple[Reference, list[str]]:
     return reference, [*changed, *_unlisted_files(folder, manifest)]
 
 
+def read_unchanged(folder: Path) -> Reference:
+    """Read a reference that is as it was made.
+
+    Raises:
+        InputError: if it is missing, damaged, or was changed after it was made.
+    """
+    reference, changed = read_reference(folder)
+    if changed:
+        raise InputError(
+            f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
+        )
+    return reference
+
+
 def read_verdicts(folder: Path) -> dict[str, Verdict]:
     """Read the verdicts of a reference alone, by number of the claim.
 

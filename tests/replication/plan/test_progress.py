@@ -3,8 +3,10 @@
 import logging
 from pathlib import Path
 
+import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from replication.base.errors import InputError
 from replication.plan import progress
 from replication.plan.cost import CORE, GPU
 from replication.plan.progress import Brief, Planned, TimeLeft, TimePlanned, planned_time
@@ -93,6 +95,31 @@ def test_what_was_recorded_is_readable():
     parts = [Records.of([study]).seconds.keys() for study in studies]
     assert sum(map(len, parts)) == len(records.seconds)
     assert Records.read(Path("nowhere.csv")) == Records()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"logs/a,2,\n",
+        b"job,seconds,mib\nlogs/a,-2,\n",
+        b"job,seconds,mib\nlogs/a,nan,\n",
+        b"job,seconds,mib\nlogs/a,1e400,\n",
+        b"job,seconds,mib\nlogs/a,two,\n",
+        b"job,seconds,mib\nlogs/a,2,-1\n",
+        b"job,seconds,mib\nlogs/a\n",
+        b"job,seconds,mib\nlogs/a,2,,3\n",
+        b"job,seconds,mib\n\xff,2,\n",
+    ],
+)
+def test_a_damaged_record_is_one_sentence(tmp_path, content):
+    path = tmp_path / "seconds.csv"
+    path.write_bytes(b"job,seconds,mib\nlogs/b,1,\n")
+    assert Records.read(path) == Records({"logs/b": 1.0})
+    path.write_bytes(content)
+    if content.count(b"\n") == 1:
+        path.write_bytes(content * 2)
+    with pytest.raises(InputError, match=r"seconds\.csv: .*; restore it with git"):
+        Records.read(path)
 
 
 def test_a_dry_run_counts_jobs_once_by_stage_and_lists_none():

@@ -1,5 +1,7 @@
 """Planned seeds decide as often as they are said to, and no number is planned where none can."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from statsmodels.stats.power import TTestPower
 
+from replication.base.errors import InputError
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.plan.configuration import configure
@@ -15,6 +18,7 @@ from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records
 from replication.study.claims import Equivalence, Interval
 from replication.study.studies import find_studies
+from replication.verify.judged_reference import read_judged_reference
 from replication.verify.power import (
     MOST_SEEDS,
     SENTENCE_HEADER,
@@ -25,6 +29,7 @@ from replication.verify.power import (
     plan_open_claims,
     sentence_rows,
 )
+from replication.verify.reference import reference_folder
 
 ROOT = Path(__file__).parents[3]
 RNG = np.random.default_rng(5)
@@ -133,6 +138,32 @@ def test_the_command_prints_a_table_and_refuses_what_is_no_study():
     assert abstract.startswith(f"| {' | '.join(SENTENCE_HEADER)} |")
     refused = CliRunner().invoke(main, ["--study", "lpft"])
     assert refused.exit_code == 1
+
+
+def test_a_reference_that_is_not_there_or_was_changed_is_refused(tmp_path):
+    refused = CliRunner().invoke(main, ["--root", str(tmp_path)])
+    assert "has no reference; name the project's folder" in refused.output
+    folder = reference_folder(tmp_path, "example")
+    shutil.copytree(reference_folder(ROOT, "example"), folder)
+    evidence = folder / "evidence.csv"
+    evidence.write_text(evidence.read_text().replace("1", "2"))
+    refused = CliRunner().invoke(main, ["--root", str(tmp_path)])
+    assert "evidence.csv changed after it was made; restore it" in refused.output
+
+
+def test_verdicts_of_another_test_are_refused():
+    studies = find_studies()
+    study = Jobs.of(configure({}, studies), studies).studies["example"]
+    assert read_judged_reference(ROOT, study).verdicts
+    claims = [
+        claim.model_copy(update={"test": interval(lower=claim.test.lower / 2)})
+        if claim.id == "C2"
+        else claim
+        for claim in study.registry.claims
+    ]
+    other = replace(study, registry=study.registry.model_copy(update={"claims": claims}))
+    with pytest.raises(InputError, match="another test for C2; judge again with"):
+        read_judged_reference(ROOT, other)
 
 
 def test_a_sentence_whose_mark_planned_seeds_would_change_is_named():

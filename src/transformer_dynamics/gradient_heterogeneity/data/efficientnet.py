@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from replication.base.errors import InputError
+from transformer_dynamics.gradient_heterogeneity.data.weights import load_weights
 
 MEAN = (127 / 255,) * 3
 """Mean of each channel from 0 to 1, as the network was trained."""
@@ -35,6 +36,8 @@ BY_STAGE = (
     "in_channels", "out_channels", "kernel_sizes", "strides", "expand_ratios", "num_block_repeats",
 )  # fmt: skip
 """Defaults of transformers for each of seven stages of blocks of one width."""
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""Types of numbers that weights may have."""
 PARTS = {
     "_conv_stem": "stem.convolution", "_bn0": "stem.normalisation",
     "_conv_head": "top.convolution", "_bn1": "top.normalisation",
@@ -145,10 +148,18 @@ def convert_weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.flo
                 new = PARTS[part]
         except (KeyError, ValueError) as error:
             raise InputError(f"EfficientNet-lite0 has no {name}") from error
-        if not isinstance(tensor, Tensor):
-            raise InputError(f"{name} is no tensor")
+        if not isinstance(tensor, Tensor) or not _is_whole(tensor):
+            raise InputError(f"{name} is no dense tensor of real numbers")
         found[f"{new}.{last}"] = tensor.detach().float().numpy()
     return found
+
+
+def _is_whole(tensor: Tensor) -> bool:
+    """Say whether a tensor has a real number of its own in memory for each entry."""
+    plain = tensor.layout is torch.strided and tensor.device.type == "cpu"
+    if not (plain and tensor.dtype in FLOATS):
+        return False
+    return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
 
 
 def build_network(given: Mapping[str, NDArray[np.float32]], renewed: float) -> EfficientNet:
@@ -164,16 +175,12 @@ def build_network(given: Mapping[str, NDArray[np.float32]], renewed: float) -> E
     blocks = {name.split(".")[1] for name in given if name.startswith("blocks.")}
     try:
         module = EfficientNet(renewed, len(given["stem.normalisation.weight"]), len(blocks))
-        # How many batches were averaged was published, too, but is of no use with a fixed share.
-        counted = {
-            name: value for name, value in module.state_dict().items() if name.endswith("_tracked")
-        }
-        tensors = {name: torch.from_numpy(np.array(value)) for name, value in given.items()}
-        module.load_state_dict(counted | tensors)
     except ImportError as error:
         raise InputError(
             f"the package {error.name} is needed; install what encoders need with `make encoders`"
         ) from error
     except (KeyError, TypeError, RuntimeError, ValueError) as error:
         raise InputError(f"these are no weights of EfficientNet-lite0: {error}") from error
+    # How many batches were averaged was published, too, but is of no use with a fixed share.
+    load_weights(module, given, kept="_tracked")
     return module.eval()

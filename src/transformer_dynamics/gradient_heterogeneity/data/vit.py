@@ -11,11 +11,11 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from replication.base.errors import InputError
+from transformer_dynamics.gradient_heterogeneity.data.weights import load_weights
 
 if TYPE_CHECKING:
     from onnx import GraphProto
@@ -107,6 +107,9 @@ def _module_name(name: str) -> str:
 def _sizes(given: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
     """Read the sizes of a network from the shapes of its weights, as DINOv2 calls them."""
     layers = [int(found[1]) for name in given if (found := LAYER.match(name))]
+    # Building each layer takes time.
+    if max(layers, default=0) >= len(given):
+        raise InputError(f"a tensor is of layer {max(layers)}, and there are {len(given)} tensors")
     try:
         width = len(given["layernorm.weight"])
         inner = len(given["encoder.layer.0.mlp.fc1.bias"])
@@ -118,7 +121,9 @@ def _sizes(given: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
             "mlp_ratio": inner // width,
             "image_size": PATCH * isqrt(patches),
         }
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+    except KeyError as error:
+        raise InputError(f"{error.args[0]} is missing") from error
+    except (TypeError, ValueError, ZeroDivisionError) as error:
         raise InputError(f"these are no weights of a vision transformer: {error}") from error
 
 
@@ -146,9 +151,9 @@ def build_network(given: Mapping[str, NDArray[np.float32]]) -> nn.Module:
     )
     try:
         module: nn.Module = Dinov2Model(config)
-        module.load_state_dict({name: torch.from_numpy(value) for name, value in given.items()})
     except (RuntimeError, ValueError) as error:
         raise InputError(f"these are no weights of a vision transformer: {error}") from error
+    load_weights(module, given)
     return module.eval()
 
 

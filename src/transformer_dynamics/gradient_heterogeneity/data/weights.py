@@ -1,0 +1,36 @@
+"""Weights that are loaded into a module: each tensor has its name and its shape, or is refused."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from replication.base.errors import InputError
+
+
+def load_weights(module: nn.Module, given: Mapping[str, NDArray[Any]], kept: str = "") -> None:
+    """Load all tensors of a module.
+
+    Args:
+        module: the module.
+        given: arrays by the names of its tensors.
+        kept: end of the names of tensors that keep their values, if there are any.
+
+    Raises:
+        InputError: if a tensor is missing, unknown, or has another shape.
+    """
+    wanted: dict[str, Tensor] = {
+        name: value
+        for name, value in module.state_dict().items()
+        if not (kept and name.endswith(kept))
+    }
+    for name in sorted({*wanted} ^ {*given}):
+        raise InputError(f"{name} is {'missing' if name in wanted else 'no tensor of the network'}")
+    for name, value in given.items():
+        if value.shape != tuple(wanted[name].shape):
+            sizes = [" x ".join(map(str, shape)) for shape in (value.shape, wanted[name].shape)]
+            raise InputError(f"{name} has the shape {sizes[0] or 1}, not {sizes[1] or 1}")
+    tensors = {name: torch.from_numpy(value.copy()) for name, value in given.items()}
+    module.load_state_dict(tensors, strict=False)
