@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, Project, counted
+from conftest import JOBS, ROOT, Project, counted
 from settings_of_the_paper import PAPER, STUDY
 from tiers import quick_first
 
@@ -57,7 +57,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_an_edit_reruns_what_it_reaches(drawn: Project, path, old, new, planned, named):
     drawn.edit(f"{PACKAGE}/{path}", old, new)
     try:
-        output = drawn.run(FIGURE, "--dry-run")
+        output = drawn.run(FIGURE, "--dry-run", "--printshellcmds")
     finally:
         drawn.edit(f"{PACKAGE}/{path}", new, old)
     assert counted(output) == planned
@@ -68,7 +68,7 @@ def test_an_edit_reruns_what_it_reaches(drawn: Project, path, old, new, planned,
 @pytest.mark.thorough
 def test_every_figure_is_planned(drawn: Project):
     """`check_study` draws them; by the rules it takes a quarter of an hour."""
-    assert drawn.planned("figures", "--forceall")["figure"] == len(PAPER.figures)
+    assert drawn.planned("figures", "--forceall")["figure"] == len(JOBS.studies[STUDY.name].figures)
 
 
 def test_divergence_is_named():

@@ -241,6 +241,11 @@ EXPERIMENTS = [
 ]
 
 
+def test_every_study_that_amplifies_rounding_is_verified_as_another_processor_computes():
+    for name in AMPLIFYING:
+        assert (ROOT / f"tests/{name}/test_levels_of_{name}.py").is_file()
+
+
 @pytest.fixture(scope="module")
 def references():
     return {name: read_reference(reference_folder(ROOT, name))[0] for name in AMPLIFYING}

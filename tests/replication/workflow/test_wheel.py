@@ -91,7 +91,7 @@ def test_a_study_of_a_project_of_its_own_is_made(python, installed):
 def test_a_change_of_its_code_makes_it_anew(python, installed):
     training = installed / "src/mypaper/training.py"
     training.write_text(training.read_text() + "\n\nNEW = 1\n")
-    planned = run(python, "-m", "snakemake", "figures/fig1.pdf", "-n", folder=installed)
+    planned = run(python, "-m", "snakemake", "figures/fig1.pdf", "-np", folder=installed)
     assert re.search(r"^runs +\d", planned, re.MULTILINE)
     assert not re.search(r"^data +\d", planned, re.MULTILINE)
 

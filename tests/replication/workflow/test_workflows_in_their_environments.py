@@ -87,10 +87,10 @@ def make_small(folder: Path) -> None:
     shutil.copytree(package / "example", package / "encoded")
     for path in (package / "encoded").rglob("*.py"):
         path.write_text(path.read_text().replace("dynamics.example", "dynamics.encoded"))
-    runs = package / "encoded/runs.py"
+    training = package / "encoded/training.py"
     imports = "".join(f"import {name}  # noqa: F401\n" for name in sorted(OF_ENCODERS))
-    runs.write_text(
-        runs.read_text().replace("import numpy as np\n", f"import numpy as np\n{imports}")
+    training.write_text(
+        training.read_text().replace("import numpy as np\n", f"import numpy as np\n{imports}")
     )
     with (package / "example/study.py").open("a") as stream:
         stream.write("\nDEFAULT = True\n")
