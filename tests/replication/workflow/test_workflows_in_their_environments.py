@@ -57,9 +57,9 @@ def checkout(tmp_path_factory) -> Path:
     git(folder, "checkout", "--quiet", "-b", "whole")
     listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in filter(None, git(ROOT, *listed).split("\0")):
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
     commit(folder, "The project")
     git(folder, "checkout", "--quiet", "-b", "main")
     make_small(folder)
