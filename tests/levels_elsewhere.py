@@ -18,10 +18,12 @@ from conftest import ROOT, STUDIES, Project
 from replication.base.yaml_files import read_yaml
 from replication.plan.configuration import configure, merge
 
-__all__ = ["elsewhere", "kept", "test_from_metrics", "test_from_nothing", "test_one_seed"]
+__all__ = ["elsewhere", "kept", "test_all_of_it", "test_one_seed"]
 
-PLAIN = {"ATEN_CPU_CAPABILITY": "default"}
-AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE"}
+SETS = [
+    {"ATEN_CPU_CAPABILITY": "default"},
+    {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE"},
+]
 SPANNING = {"gradient_heterogeneity": {"figures/one_step.csv"}}
 """Tables of numbers that span orders of magnitude at the smallest scale, as the best rate of a
 hardly trained network does: three seeds do not tell how far another processor's may be."""
@@ -59,7 +61,7 @@ def _have_spread(settings: dict[str, Any]) -> None:
             _have_spread(value)
 
 
-@pytest.fixture(params=[PLAIN, AVX2], ids=lambda variables: variables["ATEN_CPU_CAPABILITY"])
+@pytest.fixture(params=SETS, ids=lambda variables: variables["ATEN_CPU_CAPABILITY"])
 def elsewhere(request, kept, monkeypatch) -> tuple[Small, list[str]]:
     """The project where nothing is computed yet, on another processor; what names the study."""
     project, name = kept
@@ -74,31 +76,23 @@ def elsewhere(request, kept, monkeypatch) -> tuple[Small, list[str]]:
 
 
 @pytest.mark.thorough
-def test_one_seed(elsewhere):
-    """Fewer seeds than the reference has."""
+@pytest.mark.parametrize("draw", ["1", "2"])
+def test_one_seed(elsewhere, draw):
+    """Fewer seeds than the reference has, of all experiments and of some."""
     project, study = elsewhere
-    assert WITHIN in project.verify(*study, "--level", "seed", "--draw", "1")
+    for more in ([], ["--minutes", "5"]):
+        output = project.verify(*study, "--level", "seed", "--draw", draw, *more)
+        assert WITHIN in output
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("elsewhere", [PLAIN], indirect=True, ids=["default"])
-def test_from_metrics(elsewhere):
-    """Metrics are there, and figures and verdicts are made of them."""
+def test_all_of_it(elsewhere):
+    """From nothing, and once more from the metrics."""
     project, study = elsewhere
     project.run(*project.metrics, quick=False)
-    for level in ("hash", "figure"):
-        _check(project, study, level)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("elsewhere", [AVX2], indirect=True, ids=["avx2"])
-def test_from_nothing(elsewhere):
-    _check(*elsewhere, "full")
-
-
-def _check(project: Small, study: list[str], level: str) -> None:
-    try:
-        assert WITHIN in project.verify(*study, "--level", level)
-    except AssertionError:
-        differences = pd.read_csv(project.folder / "results/differences.csv")
-        assert {*differences["place"]} <= SPANNING.get(study[1], set()), differences
+    for level in ("hash", "figure", "full"):
+        try:
+            assert WITHIN in project.verify(*study, "--level", level)
+        except AssertionError:
+            differences = pd.read_csv(project.folder / "results/differences.csv")
+            assert {*differences["place"]} <= SPANNING.get(study[1], set()), differences

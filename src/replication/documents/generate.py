@@ -32,11 +32,7 @@ from replication.study.contract import StudySettings
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
 from replication.verify.judged_reference import read_judged_reference
-from replication.verify.reference import (
-    MANIFEST,
-    figure_path,
-    reference_folder,
-)
+from replication.verify.reference import MANIFEST, figure_path, reference_folder
 from replication.verify.reproductions import all_reproductions
 
 _CODECHECK_HEADER = """\

@@ -33,11 +33,7 @@ from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.registry import without_latex
 from replication.study.studies import find_studies
 from replication.verify.judged_reference import read_judged_reference
-from replication.verify.reference import (
-    EVIDENCE,
-    find_references,
-    reference_folder,
-)
+from replication.verify.reference import EVIDENCE, find_references, reference_folder
 
 Floats = NDArray[np.float64]
 MOST_SEEDS = 1000
