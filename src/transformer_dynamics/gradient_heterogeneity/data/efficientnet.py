@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from replication.base.errors import InputError
+from transformer_dynamics.encoders.model import TYPES
 from transformer_dynamics.gradient_heterogeneity.data.weights import load_weights
 
 MEAN = (127 / 255,) * 3
@@ -36,8 +37,6 @@ BY_STAGE = (
     "in_channels", "out_channels", "kernel_sizes", "strides", "expand_ratios", "num_block_repeats",
 )  # fmt: skip
 """Defaults of transformers for each of seven stages of blocks of one width."""
-FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-"""Types of numbers that weights may have."""
 PARTS = {
     "_conv_stem": "stem.convolution", "_bn0": "stem.normalisation",
     "_conv_head": "top.convolution", "_bn1": "top.normalisation",
@@ -157,7 +156,7 @@ def convert_weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.flo
 def _is_whole(tensor: Tensor) -> bool:
     """Say whether a tensor has a real number of its own in memory for each entry."""
     plain = tensor.layout is torch.strided and tensor.device.type == "cpu"
-    if not (plain and tensor.dtype in FLOATS):
+    if not (plain and tensor.dtype in TYPES):
         return False
     return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
 

@@ -26,8 +26,9 @@ def load_weights(module: nn.Module, given: Mapping[str, NDArray[Any]], kept: str
         for name, value in module.state_dict().items()
         if not (kept and name.endswith(kept))
     }
-    for name in sorted({*wanted} ^ {*given}):
-        raise InputError(f"{name} is {'missing' if name in wanted else 'no tensor of the network'}")
+    if other := sorted({*wanted} ^ {*given}):
+        said = "missing" if other[0] in wanted else "no tensor of the network"
+        raise InputError(f"{other[0]} is {said}")
     for name, value in given.items():
         if value.shape != tuple(wanted[name].shape):
             sizes = [" x ".join(map(str, shape)) for shape in (value.shape, wanted[name].shape)]
