@@ -241,7 +241,7 @@ def _compare_study(
             "results", current, due if level == "full" else _expected_of_found(due, current, level)
         ),
     ]
-    _print_report(default, current, reference, rows)
+    _print_report(default, current, reference, rows, level)
     return Verified(study, current, reference, rows)
 
 
@@ -318,12 +318,13 @@ def _write_found_results(folder: Path, current: Reference) -> None:
 
 
 def _print_report(
-    jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference]
+    jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference], level: str
 ) -> None:
     kept = len(reference.verdicts.keys() - current.verdicts.keys())
     click.echo(f"{len(current.verdicts)} verdicts are computed here, {kept} are the reference's:\n")
     card = scorecard(jobs.registry, list((reference.verdicts | current.verdicts).values()))
-    for claim in card.to_dict("records"):
+    # Single seeds decide no claim: all verdicts are those of the reference.
+    for claim in card.to_dict("records") if level != "seed" else ():
         click.echo(f"{claim['claim']:5} {claim['verdict']:13} {claim['summary']}")
     summary = (f"{number} {name}" for name, number in totals(card).items() if number)
     click.echo(f"\n{', '.join(summary)}")

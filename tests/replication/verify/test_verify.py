@@ -1,6 +1,7 @@
 """Results against the reference, from end to end: equal or not, or refused."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -248,6 +249,8 @@ def test_a_missing_reference_is_one_sentence(clone):
 def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
     output = verify(clone, "--level", "seed", "--draw", "3", "--found", "found")
     assert "Equal to the reference: 0 figures, 0 verdicts, 2 fingerprints of runs" in output
+    assert not re.search(r"^[A-Z]\d+ +(replicated|open)", output, re.MULTILINE)
+    assert re.search(r"^[A-Z]\d+ +(replicated|open)", verify(clone), re.MULTILINE)
     runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
     assert sorted(runs["experiment"]) == ["printed", "replication"]
     assert not (clone.folder / f"results/{STUDY}").exists()
