@@ -390,10 +390,10 @@ def _cost_in_words(costs: Sequence[Cost]) -> str:
     foreseen = sum(each.foreseen for each in costs)
     unknown = sum(each.unknown for each in costs)
     most = max((each.mib for each in costs if each.mib is not None), default=None)
-    told = f"{_duration(minutes)} of one core"
-    told += f" ({_duration(foreseen)} of it foreseen)" * (foreseen > minutes / 20)
-    jobs = "job has" if unknown == 1 else "jobs have"
-    missing = f"; {unknown} more {jobs} no recorded time" if unknown else ""
+    told = "at least " * bool(unknown) + f"{_duration(minutes)} of one core"
+    told += f" ({_duration(foreseen)} of it estimated)" * (foreseen > minutes / 20)
+    jobs = "job was" if unknown == 1 else "jobs were"
+    missing = f"; {unknown} more {jobs} never timed" if unknown else ""
     memory = "" if most is None else f"; the largest recorded job takes {most / 1024:.1f} GiB"
     return f"{told}{missing}{memory}"
 

@@ -26,13 +26,13 @@ REST = "data, evidence, verdicts, figures"
 NOT_RECORDED = "not recorded"
 MEASURED = (
     "A recorded time is that of the job's last run, on a machine that had other work, too. A job"
-    " without a record is foreseen: it takes as long for a seed as the recorded jobs of the same"
+    " without a record is estimated: it takes as long for a seed as the recorded jobs of the same"
     " experiment, or else as long as the operations of its training. Memory is that of recorded"
     " jobs. `snakemake -n` tells the time of all jobs that are still to run."
 )
 """Stands above the table."""
 HEADER = (
-    "what", "runs", "minutes of one core", "of these foreseen", "most memory of a job, GiB",
+    "what", "runs", "minutes of one core", "of these estimated", "most memory of a job, GiB",
 )  # fmt: skip
 
 
