@@ -144,14 +144,14 @@ def _heads(axes: "Axes", rows: "pd.DataFrame") -> None:
 
 
 def _name_heads(panels: Any, trained: Sequence[str], names: Sequence[str]) -> None:
-    """Name heads below the last panel of every column."""
-    labels = [f"{direction}\n{norm}" for direction, norm in HEADS]
+    """Name the norms of heads below the last panel of every column; colours are directions."""
+    labels = [norm for _, norm in HEADS]
     for column, name in enumerate(names):
         axes = panels[2 if name in trained else 1, column]
-        axes.set_xticks(range(len(HEADS)), labels, fontsize=6.5)
+        axes.set_xticks(range(len(HEADS)), labels)
         axes.set_xlim(-0.5, len(HEADS) - 0.5)
         axes.tick_params(axis="x", length=0, labelbottom=True)
-    panels[2, 0].set_xlabel("direction above, norm below", loc="left")
+        axes.set_xlabel("norm of the head")
 
 
 def _legend_handles() -> list[Any]:
