@@ -22,7 +22,7 @@ SMALL, SIZE = 6.0, 6.5
 """Sizes of type, in points."""
 MARGIN = 0.1
 """Margin that is added when the picture is saved, in inches."""
-MOST_LINES = 2
+MOST_LINES = 3
 """Largest number of lines of a claim's words; more are cut."""
 BADGE, SENTENCE, CLAIM, SAYS, VALUES, AXIS, HOLD, SEEDS = (
     0.03, 0.79, 0.09, 0.45, 2.98, (3.04, 4.26), 4.63, 5.27,
@@ -43,6 +43,8 @@ STYLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Marker of a comparison by its decision."""
 STYLES["less"] = STYLES["none"]
+WORST_FIRST = ("fails", "none", "less", "open", "holds")
+"""Decisions, from that which speaks most against a claim."""
 GROUPS = {
     "verified": "hold", "reproduced": "hold", "replicated": "hold", "in part": "hold in part",
     "does not hold": "do not hold", "open": "are open", "not tested": "are not tested",
@@ -54,7 +56,7 @@ UNIT = "distance from the needed bound,\nin smallest effects that count"
 """Name of the axis."""
 KEY = (
     "▸ 9-14  distances beyond the axis      (late)  declared after its seeds had been seen"
-    "      hold  comparisons that hold, of all"
+    "      hold  how many comparisons hold"
 )
 """Second line of the legend."""
 EXPLANATION = """\
@@ -215,7 +217,7 @@ def _rows(table: "pd.DataFrame") -> Iterator[Row]:
         if several and first["version"] != version:
             version = first["version"]
             yield Row([f"The abstract of {version}"], "", [])
-        words = wrap(first["words"], SEEDS - SENTENCE, SIZE)
+        words = wrap(first["words"], SEEDS - SENTENCE - 0.05, SIZE)
         claims = rows.dropna(subset="claim")
         lines = list(_lines(claims, drawn)) if len(claims) else [_text_line(first)]
         yield Row(words, _mark(first["mark"]), lines)
@@ -328,7 +330,7 @@ def _draw_line(page: Page, at: float, line: Line, rows: "pd.DataFrame") -> None:
         _draw_comparisons(page.axes(*AXIS, at - line.height, at), len(line.words), known)
         _write_far(page, middle, known)
     else:
-        _write_lines(page, VALUES, middle, [_values(rows)], color=_colour(first["verdict"]))
+        _write_lines(page, VALUES, middle, [_values(rows)], color=_colour(rows))
     claims = rows.drop_duplicates("claim")
     holding, compared = claims["holding"].sum(), claims["comparisons"].sum()
     if compared:
@@ -337,9 +339,10 @@ def _draw_line(page: Page, at: float, line: Line, rows: "pd.DataFrame") -> None:
         _write_lines(page, SEEDS, middle, [f"{first['seeds']:.0f}"], ha="right")
 
 
-def _colour(verdict: str) -> str:
-    decision = {"does not hold": "fails", "in part": "none", "open": "open", "not tested": "open"}
-    style = STYLES[decision.get(verdict, "holds")]
+def _colour(rows: "pd.DataFrame") -> str:
+    """Return the colour of the comparison that speaks most against a claim."""
+    decisions = set(rows["decision"])
+    style = next((STYLES[name] for name in WORST_FIRST if name in decisions), STYLES["open"])
     return str(style.get("color") or style["edgecolor"])
 
 
