@@ -19,6 +19,7 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import (
     IN,
+    NEAR_ZERO,
     OUT,
     LinearRegime,
     MetricJob,
@@ -36,8 +37,6 @@ INFINITE_FROM = 0.5
 """Least eta from which on Figure 2a has no number without normalisation."""
 SMALL_UP_TO = 0.05
 """Largest eta of a small step, which is nearly the identity without normalisation."""
-NEAR_ZERO = 0.35
-"""Largest |exponent| that is near zero, that of Figure 3's models that solve boards."""
 HARDLY_ANY = 0.05
 """Share of boards below which a model solves none to speak of."""
 NINE_IN_TEN = 0.9

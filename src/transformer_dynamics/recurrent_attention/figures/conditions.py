@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 from replication.base.strict import refuse_repeated
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
+from transformer_dynamics.recurrent_attention.settings.metrics import NEAR_ZERO
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,9 +42,9 @@ MARKERS = "os^Dv<>h"
 SOLVED, SOLVED_OUT = "Solved boards", "Solved boards, out of distribution"
 """Labels of the share of boards that are solved."""
 EXPONENTS = {
-    "max_exponent": "Largest exponent",
-    "mean_leading": "Mean of the\nleading exponents",
-    "mean_nonnull": "Mean of the\nnon-null exponents",
+    "max_exponent": "Largest exponent\nper loop",
+    "mean_leading": "Mean of the leading\nexponents, per loop",
+    "mean_nonnull": "Mean of the non-null\nexponents, per loop",
 }
 """Labels of the axes of exponents, by column."""
 EXPONENT_COLUMNS = dict(zip(("max", "leading", "nonnull"), EXPONENTS, strict=True))
@@ -145,16 +146,18 @@ def draw_against_exponents(
     drawing, panels = subplots(3.0, columns=len(columns), sharey=True)
     styles = condition_styles(table["model"].unique())
     for axes, column in zip(panels, columns, strict=True):
-        for model, style in styles.items():
+        for place, (model, style) in enumerate(styles.items()):
             rows = table[table["model"] == model]
             axes.scatter(
                 rows[column], rows["accuracy"], s=10, color=style.colour, marker=style.marker,
-                alpha=0.65, linewidths=0, label=condition_label(model),
+                alpha=0.65, linewidths=0, label=condition_label(model), zorder=3 - place / 10,
             )  # fmt: skip
+        axes.axvspan(-NEAR_ZERO, NEAR_ZERO, color="0.93", zorder=0)
         axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
         axes.set_xlabel(EXPONENTS[column])
     panels[0].set_ylabel(solved)
-    title = explain_penalties(f"{seed_count(table['seed'])} of each model{note}", styles)
+    shade = f"\nshade: near zero, |exponent| at most {NEAR_ZERO}"
+    title = explain_penalties(f"{seed_count(table['seed'])} of each model{note}{shade}", styles)
     legend_below(drawing, panels[0], ncols=4, title=title)
     return drawing
 

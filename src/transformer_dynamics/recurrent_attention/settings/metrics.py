@@ -9,6 +9,8 @@ from transformer_dynamics.recurrent_attention.settings.training import TrainJob
 
 IN, OUT = "in distribution", "out of distribution"
 """Names of the splits of the boards in tables."""
+NEAR_ZERO = 0.35
+"""Largest |exponent| that is near zero, that of Figure 3's models that solve boards."""
 Factors = Annotated[list[Positive], Field(min_length=1), AfterValidator(refuse_repeated)]
 Skipped = Annotated[float, Field(ge=0, lt=1)]
 """Share of some steps, the first ones, that does not count."""

@@ -120,18 +120,18 @@ def draw(figure: Motion, table: "pd.DataFrame", published: None = None) -> "Draw
             )  # fmt: skip
         past = rows.dropna(subset="as_root")
         right.plot(
-            past["relative_time"], past["as_root"], ":", color="black", linewidth=0.8,
+            past["relative_time"], past["as_root"], ":", color=style.colour, linewidth=1,
             label=r"as $\sqrt{t}$ from $t_0$ on",
         )  # fmt: skip
     _draw_transition(left)
     _draw_transition(right)
     left.axhline(1, color="black", linewidth=0.8, linestyle="--", label="as far as before $t_0$")
+    left.set_ylabel("distance (start: 1)")
     left.set_yscale("symlog", linthresh=1)
     left.set_yticks([0, 0.5, 1, 2, 5, 10, 20], [number(y) for y in (0, 0.5, 1, 2, 5, 10, 20)])
     left.set_ylim(-0.05, 1.5 * table["value_mean"].max())
-    left.set_title(
-        "(a) how far attention is from where it was at\n$t_0$; start = 1; axis: linear below 1"
-    )
+    left.set_title("(a) distance from attention at $t_0$\n(axis: linear below 1)")
+    right.set_ylabel(r"motion $|dc_n/d\ln t|$")
     right.set_yscale("log")
     right.set_title("(b) motion per factor e of time\n(level: logarithmic in time)")
     draw_legend_below(drawing, 3, f"means, {spread_note(table)}")
