@@ -34,7 +34,7 @@ LEGEND_NAMES = {
 """Names of conditions in legends, in the order of their styles."""
 PENALTIES = {
     "energy": r"E: penalty that holds $W^VW^O$ symmetric, with a single head or multiple ones",
-    "spectral": "Spec: penalty that holds largest singular values near 1",
+    "spectral": "Spec: penalty that holds largest singular values near 1; strengths chosen here",
 }
 """Explanations of penalties in the names of conditions."""
 MARKERS = "os^Dv<>h"
