@@ -5,6 +5,7 @@ it. Nothing here knows a study, a claim or a job.
 """
 
 __all__ = [
+    "citation_file",
     "code_digest",
     "commit",
     "errors",

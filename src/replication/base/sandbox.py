@@ -263,4 +263,4 @@ def _refuse_unprintable(value: Any) -> Any:
 
 def missing_column_message(table: pd.DataFrame, column: str) -> str:
     """Say which column a table lacks, and which one was probably meant."""
-    return unknown_key(column, list(map(str, table))).replace("key", "column")
+    return unknown_key(column, list(map(str, table)), "column")

@@ -139,12 +139,23 @@ def shorten(value: object, longest: int = LONGEST_SHOWN) -> str:
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 
-def unknown_key(key: str, known: list[str]) -> str:
-    """Return the message that a key is unknown, with the known key that was probably meant."""
+def unknown_key(key: str, known: list[str], noun: str = "key", nouns: str = "") -> str:
+    """Return the message that a key is unknown, with the known key that was probably meant.
+
+    Args:
+        key: the unknown key.
+        known: all keys that there are.
+        noun: the kind of thing that the key names.
+        nouns: plural of the noun, if it is not the noun with an s.
+    """
     # Words that share only half of their letters are no misspellings of each other.
     close = difflib.get_close_matches(key[:LONGEST_SHOWN], known, n=1, cutoff=0.65)
-    hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
-    return f"unknown key '{shorten(key)}'; {hint}"
+    hint = (
+        f"did you mean '{close[0]}'?"
+        if close
+        else f"known {nouns or noun + 's'}: {', '.join(known)}"
+    )
+    return f"unknown {noun} '{shorten(key)}'; {hint}"
 
 
 def describe_error(error: ValidationError, where: str) -> str:
@@ -202,7 +213,7 @@ def _message(detail: ErrorDetails) -> str:
         return f"the key {context['discriminator']} is missing"
     if detail["type"] == "union_tag_invalid":
         known = [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
-        said = unknown_key(str(context["tag"]), known).replace("unknown key", "unknown value")
+        said = unknown_key(str(context["tag"]), known, "value")
         return f"{context['discriminator']}: {said.replace('known keys', 'known values')}"
     if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
         return "must be a mapping of keys to values"

@@ -67,6 +67,10 @@ def _pages(whole: bytes) -> bytes:
     return whole[: -8 - footer]
 
 
+MISSING = ("", "nan", "NaN")
+"""Texts of a CSV file that are no value."""
+
+
 def write_csv(path: Path, table: pd.DataFrame) -> None:
     """Write the table of a figure in full precision."""
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
@@ -79,7 +83,8 @@ def read_csv(path: Path, columns: Iterable[str]) -> pd.DataFrame:
         InputError: if it cannot be read, is empty or lacks a column.
     """
     try:
-        table = pd.read_csv(path)
+        # A name such as NA is a text, not a missing number.
+        table = pd.read_csv(path, keep_default_na=False, na_values=MISSING)
     except (OSError, ValueError) as error:
         raise unreadable_error(path, error) from error
     missing = [name for name in columns if name not in table.columns]

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.checklist import StudyResults, study_page
+from replication.judge.statistics import sign_interval, t_interval
 from replication.judge.verdicts import HOLDING, Verdict
 from replication.judge.wording import estimate_and_range
 from replication.study.claims import ERRATA, SHOWN, THEORY, Claim, Interval
@@ -45,14 +45,17 @@ for cell, values in seeds.items():
 {interval}
     print(f"{{cell}}: {{center:.3g}}, 95 % from {{low:.3g}} to {{high:.3g}}, {{n}} seeds")
 '''
+ANSWER = "## The authors' answer"
+LIST_TITLE = "# For the authors: "
+"""Texts by which a page is known as one that was generated."""
 _INTERVALS = {
     "mean": (
         "    center, error = np.mean(values), np.std(values, ddof=1) / n**0.5\n"
         "    low, high = stats.t.interval(0.95, n - 1, center, error)"
     ),
     "median": (
-        "    center, k = np.median(values), int(stats.binom.ppf(0.025, n, 0.5))\n"
-        "    low, high = np.sort(values)[k], np.sort(values)[n - 1 - k]"
+        "    center, k = np.median(values), int(stats.binom.ppf(0.025, n, 0.5)) - 1\n"
+        "    low, high = np.sort(values)[[k, n - 1 - k]] if k >= 0 else (-np.inf, np.inf)"
     ),
 }
 
@@ -81,7 +84,7 @@ def author_pages(told: StudyResults) -> dict[str, str]:
     ]
     header = ("claim", "where", "printed or claimed", "verdict", "the authors' answer")
     listed = [
-        f"# For the authors: {escape_markdown(told.jobs.registry.title)}",
+        f"{LIST_TITLE}{escape_markdown(told.jobs.registry.title)}",
         "",
         "Errata of the paper, and claims that do not hold here. Each that is computed has a short"
         " program that shows it."
@@ -145,16 +148,18 @@ def _script_over_seeds(
     return Script(text, "\n".join([f"needed: {needed}", *lines]) + "\n")
 
 
+def is_author_page(text: str) -> bool:
+    """Tell whether a text is a page that this module has made, of a claim or the list of them."""
+    return ANSWER in text or text.startswith(LIST_TITLE)
+
+
 def _output_line(cell: str, values: list[float], center: str) -> str:
     """Return the line that the script prints of a comparison; a test runs the script itself."""
-    n = len(values)
-    if center == "mean":
-        found, error = np.mean(values), np.std(values, ddof=1) / n**0.5
-        low, high = scipy.stats.t.interval(0.95, n - 1, found, error)
-    else:
-        found, k = np.median(values), int(scipy.stats.binom.ppf(0.025, n, 0.5))
-        low, high = np.sort(values)[k], np.sort(values)[n - 1 - k]
-    return f"{cell}: {found:.3g}, 95 % from {low:.3g} to {high:.3g}, {n} seeds"
+    found, interval = (
+        (np.mean(values), t_interval) if center == "mean" else (np.median(values), sign_interval)
+    )
+    low, high = interval(values, 0.95)
+    return f"{cell}: {found:.3g}, 95 % from {low:.3g} to {high:.3g}, {len(values)} seeds"
 
 
 def _author_page(told: StudyResults, claim: Claim) -> str:
@@ -177,7 +182,7 @@ def _author_page(told: StudyResults, claim: Claim) -> str:
         "## What was found",
         *_findings(told, claim),
         *_script_section(find_script(told, claim)),
-        "## The authors' answer",
+        ANSWER,
         escape_markdown(claim.answer) if claim.answer else answer,
     ]
     return "\n\n".join(parts) + "\n"

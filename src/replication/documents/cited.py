@@ -38,12 +38,11 @@ from typing import Any, Self
 
 import pandas as pd
 
+from replication.base.citation_file import read_citation_file
 from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
-from replication.base.yaml_files import read_yaml
 from replication.documents.checklist import StudyResults, study_page
 from replication.documents.claims import ABSTRACT, claim_links
-from replication.documents.deposit import CITATION
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.licences import licence_lines
 from replication.documents.scorecards import (
@@ -284,7 +283,7 @@ def _citable_values(
     studies: list[StudyResults], sent_in: Sequence[Reproduction], document: str
 ) -> dict[str, Any]:
     """Return the values that a document can cite, by name; equal names are the first study's."""
-    project = _project()
+    project = read_citation_file(Path())
     return {
         **_Sources(document, studies).by_name(),
         **_rules_of_judgement(),
@@ -308,12 +307,6 @@ def _rules_of_judgement() -> dict[str, Any]:
         },
         "standard_errors": STANDARD_ERRORS,
     }
-
-
-def _project() -> dict[str, Any]:
-    """Return how the project is cited; nothing if no file says so."""
-    path = Path(CITATION)
-    return read_yaml(path) if path.is_file() else {}
 
 
 def _mark_lines(

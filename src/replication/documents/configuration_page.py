@@ -134,8 +134,10 @@ def _key_rows(schema: Schema, models: dict[str, Schema], prefix: str) -> Iterato
     """Yield key, type, default and meaning of every key below a model, depth first."""
     for name, field in schema["properties"].items():
         key = prefix + name
-        default = "required" if name in schema.get("required", []) else f"`{field['default']}`"
-        yield f"`{key}`", _type_text(field), default, field["description"]
+        # A default that is made anew for each model stands in no schema.
+        given = f"`{field['default']}`" if "default" in field else ""
+        default = "required" if name in schema.get("required", []) else given
+        yield f"`{key}`", _type_text(field), default, field.get("description", "")
         for model, below in _models_in(field, key):
             yield from _key_rows(models[model], models, below + ".")
 

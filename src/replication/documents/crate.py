@@ -19,6 +19,7 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 from snakemake.persistence import MetadataRecord
 
+from replication.base.citation_file import licence_url, read_citation_file
 from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import unreadable_error, write_text
@@ -111,9 +112,8 @@ def describe_jobs(jobs: list[Job], name: str) -> dict[str, Any]:
     root = crate.root_dataset
     root["name"] = name
     root["description"] = "Everything that a run of the workflow made, and what it was made by."
-    root["license"] = _add_entity(
-        crate, "https://spdx.org/licenses/MIT", "CreativeWork", name="MIT"
-    )
+    url = licence_url(read_citation_file(Path()))
+    root["license"] = _add_entity(crate, url, "CreativeWork", name=url.rpartition("/")[2])
     root["conformsTo"] = [
         _add_entity(crate, profile, "CreativeWork", name=title, version=profile.rpartition("/")[2])
         for profile, title in PROFILES.items()

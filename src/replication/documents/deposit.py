@@ -9,12 +9,10 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from replication.base.citation_file import CITATION, name_author, read_citation_file
 from replication.base.errors import InputError
-from replication.base.yaml_files import read_yaml
 
 JsonObject = dict[str, Any]
-CITATION = "CITATION.cff"
-"""File that says how to cite the project; `url` in it is the address of the published pages."""
 PACKAGE = "pyproject.toml"
 CODEMETA = "codemeta.json"
 ZENODO = ".zenodo.json"
@@ -51,7 +49,7 @@ def read_sources(root: Path) -> Described:
     Raises:
         InputError: if a key is missing, or the two have different versions.
     """
-    citation = read_yaml(root / CITATION)
+    citation = read_citation_file(root)
     if missing := [key for key in _NEEDED if not citation.get(key)]:
         raise InputError(f"{CITATION}: has no {', '.join(missing)}; add it")
     package = tomllib.loads((root / PACKAGE).read_text(encoding="utf-8"))["project"]
@@ -100,7 +98,7 @@ def zenodo(described: Described) -> JsonObject:
             "publication_date": str(citation.get("date-released", "")),
             "access_right": "open",
             "license": citation["license"],
-            "creators": [{"name": _sorted_name(each)} for each in citation["authors"]],
+            "creators": [{"name": name_author(each)} for each in citation["authors"]],
             "keywords": citation.get("keywords", []),
             "related_identifiers": [
                 *_related(citation.get("repository-code", ""), "isSupplementTo"),
@@ -123,7 +121,7 @@ def _agent(author: JsonObject) -> JsonObject:
             "@type": "Person",
             "@id": author.get("orcid", ""),
             "givenName": author.get("given-names", ""),
-            "familyName": author["family-names"],
+            "familyName": author.get("family-names", ""),
         }
     )
 
@@ -138,13 +136,6 @@ def _article(reference: JsonObject) -> JsonObject:
             "datePublished": str(reference.get("year", "")),
         }
     )
-
-
-def _sorted_name(author: JsonObject) -> str:
-    """Return a name as lists of names sort it: family name first."""
-    if "name" in author:
-        return str(author["name"])
-    return f"{author['family-names']}, {author.get('given-names', '')}".removesuffix(", ")
 
 
 def _related(url: str, relation: str) -> list[JsonObject]:

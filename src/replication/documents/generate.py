@@ -14,7 +14,7 @@ import yaml
 
 from replication.base.errors import InputError
 from replication.base.storage import write_text
-from replication.documents.authors import author_pages
+from replication.documents.authors import author_pages, is_author_page
 from replication.documents.checklist import StudyResults, checklist, codecheck, study_page
 from replication.documents.cited import check_documents, cited_documents
 from replication.documents.claims import claims_page
@@ -191,7 +191,11 @@ def main(check: bool) -> None:
         check_texts(studies)
         check_documents(studies)
     generated = generated_files()
-    gone = [path for path in Path().glob(AUTHOR_PAGES) if str(path) not in generated]
+    gone = [
+        path
+        for path in Path().glob(AUTHOR_PAGES)
+        if str(path) not in generated and is_author_page(path.read_text(encoding="utf-8"))
+    ]
     for path in gone:
         click.echo(f"{path} {'belongs to no claim' if check else 'removed'}")
         if not check:

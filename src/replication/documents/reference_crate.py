@@ -16,9 +16,8 @@ import click
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
+from replication.base.citation_file import CITATION, licence_url, name_author, read_citation_file
 from replication.base.errors import InputError
-from replication.base.yaml_files import read_yaml
-from replication.documents.deposit import CITATION
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
 from replication.verify.reference import (
@@ -46,7 +45,7 @@ def describe_references(root: Path) -> tuple[dict[str, Any], list[Path]]:
     names = find_references(root)
     if not names:
         raise InputError("no study has a reference; make one with `snakemake reference`")
-    citation = read_yaml(root / CITATION) if (root / CITATION).is_file() else {}
+    citation = read_citation_file(root)
     crate = ROCrate(version="1.1")
     _describe_root(crate, citation)
     files = [Path(name) for name in (CITATION, LICENCE) if (root / name).is_file()]
@@ -86,16 +85,19 @@ def _describe_root(crate: ROCrate, citation: dict[str, Any]) -> None:
     title = citation.get("title", Path().resolve().name)
     root["name"] = f"References of {title} {citation.get('version', '')}".strip()
     root["description"] = "Numbers, evidence and verdicts of replicated papers, as in git."
-    root["license"] = _add(
-        crate, "https://spdx.org/licenses/MIT", "CreativeWork", name="MIT License"
-    )
+    url = licence_url(citation)
+    root["license"] = _add(crate, url, "CreativeWork", name=url.rpartition("/")[2])
     if "date-released" in citation:
         root["datePublished"] = str(citation["date-released"])
     if "authors" in citation:
         root["author"] = [
-            _add(crate, f"#{each['name']}", "Organization", name=each["name"])
+            _add(
+                crate,
+                f"#{name_author(each)}",
+                "Organization" if "name" in each else "Person",
+                name=name_author(each),
+            )
             for each in citation["authors"]
-            if "name" in each
         ]
     if "keywords" in citation:
         root["keywords"] = ", ".join(citation["keywords"])

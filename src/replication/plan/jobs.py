@@ -260,7 +260,7 @@ def _paper_configurations(study: Study, computation: Computation) -> Iterator[Co
     yield configure(changes, {study.name: study})
     overlay = study.folder / "paper_scale.yaml"
     if overlay.exists():
-        section = read_overlay(overlay)[study.name]
+        section = read_overlay(overlay).get(study.name, {})
         with suppress(InputError):
             yield configure(changes | {study.name: section}, {study.name: study})
 

@@ -23,7 +23,7 @@ from replication.base.errors import InputError
 from replication.base.places import ENGINE, PROJECT, SOURCE
 from replication.plan.slurm import SlurmSilentError, refuse_jobs_left
 
-TEMPORARY_NAME = re.compile(r"\..+\.[a-z0-9_]{8}")
+TEMPORARY_NAME = re.compile(r"\..+\.[0-9a-f]{8}")
 """Names of the hidden files that `storage.write_atomically` renames once they are complete."""
 PROGRAMS = (
     "snakemake",
@@ -57,10 +57,10 @@ def temporary_files(folder: Path) -> list[Path]:
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """Yield all files below a folder, except those in hidden folders."""
+    """Yield all files below a folder, except links and those in hidden folders."""
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (Path(place, name) for name in files)
+        yield from (path for path in map(Path(place).joinpath, files) if not path.is_symlink())
 
 
 def shift_into_past(files: set[Path], now: float) -> int:
@@ -105,7 +105,7 @@ def main(folder: str) -> None:
     try:
         for path in leftovers:
             path.unlink()
-        moved = shift_into_past({*visible_files(place), *visible_files(Path.cwd())}, time.time())
+        moved = shift_into_past({*visible_files(place), *visible_files(PROJECT)}, time.time())
     except OSError as error:
         raise InputError(
             f"{error.filename}: cannot be changed ({error.strerror}); let its owner run this"

@@ -96,6 +96,8 @@ def main(overlays: tuple[Path, ...], study: str, experiment: str | None) -> None
     if study not in studies:
         raise InputError(f"study: {unknown_key(study, [*studies])}")
     changes: dict[str, Any] = reduce(merge, map(read_overlay, overlays), {})
+    # Snakemake alone reads which studies an overlay asks for.
+    changes.pop("study", None)
     jobs = Jobs.of(configure(changes, studies), studies).studies[study]
     if experiment is None:
         told: Settings = experiments_in_short(jobs)

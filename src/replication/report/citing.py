@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replication.base.yaml_files import read_yaml
+from replication.base.citation_file import name_author, read_citation_file
 from replication.study.registry import Registry
 
-CITATION = "CITATION.cff"
 ARXIV_NUMBER = re.compile(r"\b(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?:v\d+)?\b")
 """Number of a paper on arXiv, which begins with the year and the month: 2305.16380v4."""
 
@@ -42,8 +41,7 @@ def read_citation(registry: Registry, root: Path) -> Citation:
     Raises:
         InputError: if `CITATION.cff` cannot be read.
     """
-    path = root / CITATION
-    project = read_yaml(path) if path.is_file() else {}
+    project = read_citation_file(root)
     repository, doi = str(project.get("repository-code", "")), str(project.get("doi", ""))
     arxiv = re.search(r"arxiv\.org/abs/([\w.]+)", registry.url or "")
     links = [
@@ -85,9 +83,7 @@ def _year(venue: str, url: str) -> str:
 
 def _software(project: dict[str, Any]) -> str:
     authors = (
-        f"{{{author['name']}}}"
-        if "name" in author
-        else f"{author.get('family-names')}, {author.get('given-names')}"
+        f"{{{name_author(author)}}}" if "name" in author else name_author(author)
         for author in project.get("authors", [])
     )
     title = str(project.get("title", ""))

@@ -33,8 +33,7 @@ def main(
     known = find_studies()
     for name in studies:
         if name not in known:
-            message = unknown_key(name, list(known)).replace("known keys", "known studies")
-            raise InputError(message.replace("key", "study"))
+            raise InputError(unknown_key(name, list(known), "study", "studies"))
     names = list(studies) or [name for name, study in known.items() if study.is_default]
     made = write_pages(root, known, list(dict.fromkeys(names)), output, history)
     for page in made:

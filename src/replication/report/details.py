@@ -98,7 +98,11 @@ def compare_with_paper(
     )
     keys, values = list(columns[:count]), list(columns[count:])
     both = ours.merge(paper, on=keys, suffixes=("", " of the paper")) if count else pd.DataFrame()
-    both = both.dropna(subset=values) if len(both) else both
+    both = (
+        both.dropna(subset=[*values, *(f"{name} of the paper" for name in values)])
+        if len(both)
+        else both
+    )
     if both.empty:
         return None
     rows = [

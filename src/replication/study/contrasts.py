@@ -149,15 +149,8 @@ def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
     Raises:
         UnmeasurableError: if there is no comparison, one has one level, or a seed lacks a level.
     """
-    if table.empty:
-        raise UnmeasurableError(f"nothing was found to measure along {level}")
     found = []
-    for cell, rows in table.groupby("cell", sort=False):
-        wide = rows.pivot(index="seed", columns=level, values="value").astype(np.float64)
-        if wide.shape[1] < 2 or wide.size > len(rows):
-            raise UnmeasurableError(
-                f"{cell}: a change along {level} needs two or more levels, the same for all seeds"
-            )
+    for cell, wide in _lines(table, level, "value", ("cell",)):
         places = np.log(wide.columns.to_numpy(np.float64))
-        found.append((str(cell), _slopes(wide, places) * (places[-1] - places[0])))
+        found.append((cell, _slopes(wide, places) * (places[-1] - places[0])))
     return seed_rows(found)

@@ -12,6 +12,7 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.storage import unreadable_error, write_text
 from replication.base.strict import Strict
+from replication.base.tables import MISSING
 from replication.judge.comparisons import UNMEASURED, Judged
 from replication.judge.judgement import judge
 from replication.judge.verdicts import Verdict
@@ -167,7 +168,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
     if path.name == EVIDENCE:
         kinds = {**dict.fromkeys(("claim", "cell", "sample"), "str"), **_NUMBERS}
     try:
-        table = pd.read_csv(path, dtype=kinds)
+        table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=MISSING)
     except (OSError, ValueError) as error:
         raise unreadable_error(path, error) from error
     if path.name == EVIDENCE and list(table) != list(EVIDENCE_COLUMNS):

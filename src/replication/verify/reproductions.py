@@ -116,8 +116,7 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
     if not (paths := _receipt_paths(folder)):
         return []
     if study not in (known := find_references(root)):
-        told = unknown_key(study, known).replace("known keys", "studies").replace("key", "study")
-        raise InputError(f"{root / FOLDER}: {told}")
+        raise InputError(f"{root / FOLDER}: {unknown_key(study, known, 'study', 'studies')}")
     present, reference = read_in_short(reference_folder(root, study))
     found: list[Reproduction] = []
     kept: dict[str, Receipt] = {}
