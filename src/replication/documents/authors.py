@@ -48,7 +48,7 @@ for cell, values in seeds.items():
 ANSWER = "## The authors' answer"
 LIST_TITLE = "# For the authors: "
 """Texts by which a page is known as one that was generated."""
-_INTERVALS = {
+INTERVALS = {
     "mean": (
         "    center, error = np.mean(values), np.std(values, ddof=1) / n**0.5\n"
         "    low, high = stats.t.interval(0.95, n - 1, center, error)"
@@ -58,6 +58,7 @@ _INTERVALS = {
         "    low, high = np.sort(values)[[k, n - 1 - k]] if k >= 0 else (-np.inf, np.inf)"
     ),
 }
+"""Lines of a script that compute the interval of its values, by the centre that is tested."""
 
 
 class Script(NamedTuple):
@@ -142,7 +143,7 @@ def _script_over_seeds(
         needed=needed,
         quantity=claim.quantity,
         seeds="\n".join(f"    {cell!r}: {values}," for cell, values in seeds.items()),
-        interval=_INTERVALS[test.center],
+        interval=INTERVALS[test.center],
     )
     lines = (_output_line(cell, values, test.center) for cell, values in seeds.items())
     return Script(text, "\n".join([f"needed: {needed}", *lines]) + "\n")

@@ -47,7 +47,7 @@ def describe_references(root: Path) -> tuple[dict[str, Any], list[Path]]:
         raise InputError("no study has a reference; make one with `snakemake reference`")
     citation = read_citation_file(root)
     crate = ROCrate(version="1.1")
-    _describe_root(crate, citation)
+    describe_root(crate, citation)
     files = [Path(name) for name in (CITATION, LICENCE) if (root / name).is_file()]
     for path in files:
         _add_file(crate, root, path)
@@ -80,7 +80,13 @@ def _pack(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(member, content, zipfile.ZIP_DEFLATED)
 
 
-def _describe_root(crate: ROCrate, citation: dict[str, Any]) -> None:
+def describe_root(crate: ROCrate, citation: dict[str, Any]) -> None:
+    """Write title, licence, authors and keywords of the project into a crate.
+
+    Args:
+        crate: the crate.
+        citation: content of `CITATION.cff`.
+    """
     root = crate.root_dataset
     title = citation.get("title", Path().resolve().name)
     root["name"] = f"References of {title} {citation.get('version', '')}".strip()

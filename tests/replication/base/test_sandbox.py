@@ -5,6 +5,7 @@ import pytest
 from cited_text import TABLE, shown, text
 
 from replication.base.errors import InputError
+from replication.base.sandbox import missing_column_message
 from replication.judge.citation import fill_template
 from replication.judge.verdicts import Verdict
 
@@ -171,3 +172,8 @@ def test_what_texts_need_they_can_do(template, expected):
 def test_a_column_comes_before_what_pandas_calls_so(template, expected):
     table = pd.DataFrame({"empty": [1, 2], "style": [3, 4], "T": [5, 6], "index": [7, 8]})
     assert shown(table).cite(text(template)).caption == expected
+
+
+def test_a_column_with_key_in_its_name_is_named_as_it_is():
+    message = missing_column_message(pd.DataFrame(columns=["key_position"]), "key_positon")
+    assert message == "unknown column 'key_positon'; did you mean 'key_position'?"

@@ -155,3 +155,11 @@ def test_a_wrong_table_is_told_with_its_function(
         reason = pd.read_parquet(work.output)[UNMEASURED].item()
         assert reason.startswith(told)
         assert reason.endswith(WRONG_TABLE)
+
+
+def test_a_name_that_looks_like_a_missing_number_is_a_name(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("experiment,value\nNA,1\nNone,\n")
+    table = read_csv(path, ["experiment", "value"])
+    assert [*table["experiment"]] == ["NA", "None"]
+    assert table["value"].isna().tolist() == [False, True]

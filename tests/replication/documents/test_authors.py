@@ -5,14 +5,25 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy
 from scripts_for_authors import imported
 
-from replication.documents.authors import MOST_LINES, author_pages, disputed_claims, find_script
+from replication.documents.authors import (
+    INTERVALS,
+    MOST_LINES,
+    author_pages,
+    disputed_claims,
+    find_script,
+    is_author_page,
+)
 from replication.documents.checklist import StudyResults
+from replication.judge.statistics import sign_interval
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
@@ -96,3 +107,19 @@ def test_an_answer_stands_on_the_page_and_in_the_list(told):
     assert found[f"{folder}/{claim.id}.md"].endswith(f"answer\n\n{shown}\n")
     assert re.search(rf"^\| \[{claim.id}\].*\| {shown} \|$", found[f"{folder}/README.md"], re.M)
     assert answered.remarks.endswith("The authors: It is a <b>misprint</b>.")
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 10])
+def test_an_interval_for_the_median_is_that_of_the_sign_test(size):
+    """The program and the page use other formulas."""
+    values = [*map(float, range(size))]
+    code = INTERVALS["median"].replace("{{", "{").replace("}}", "}")
+    known = {"np": np, "stats": scipy.stats, "values": values, "n": size}
+    exec(textwrap.dedent(code), known)
+    assert (known["low"], known["high"]) == sign_interval(values, 0.95)
+    assert np.isinf(known["low"]) == (size < 6)
+
+
+def test_a_file_of_someone_else_is_no_page_for_authors(told):
+    assert all(is_author_page(text) for text in author_pages(told[0]).values())
+    assert not is_author_page("# A letter to the authors\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT
+from rocrate.rocrate import ROCrate
 from test_provenance import no_network  # noqa: F401
 
 from replication.base.errors import InputError
@@ -80,3 +81,15 @@ def test_a_reference_that_was_changed_is_refused(tmp_path):
 def test_a_project_without_references_has_nothing_to_pack(tmp_path):
     with pytest.raises(InputError, match="no study has a reference"):
         reference_crate.describe_references(tmp_path)
+
+
+def test_a_project_of_a_person_names_the_person_and_its_licence():
+    citation = {"license": "Apache-2.0", "authors": [{"family-names": "Doe"}, {"name": "We"}]}
+    crate = ROCrate()
+    reference_crate.describe_root(crate, citation)
+    root = crate.root_dataset
+    assert root["license"]["@id"] == "https://spdx.org/licenses/Apache-2.0"
+    assert [(each["name"], each.type) for each in root["author"]] == [
+        ("Doe", "Person"),
+        ("We", "Organization"),
+    ]

@@ -78,3 +78,9 @@ def test_experiments_are_listed_and_a_wrong_name_is_answered():
         code, output, error = printed(show_settings.main, *words)
         assert code != 0
         assert answer in output + str(error)
+
+
+def test_an_overlay_may_name_the_study_that_snakemake_makes(tmp_path):
+    overlay = tmp_path / "mine.yaml"
+    overlay.write_text("study: example")
+    assert printed(show_settings.main, "--configfile", str(overlay), "example")[0] == 0

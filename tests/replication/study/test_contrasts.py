@@ -133,3 +133,9 @@ def test_comparisons_are_named_by_numbers_and_words():
         "variance 0.5, CB",
         "variance 1, CR",
     ]
+
+
+def test_a_change_along_levels_needs_one_value_of_a_seed_at_each():
+    table = TABLE.rename(columns={"loss": "value"}).assign(cell="a")
+    with pytest.raises(InputError, match="several values of value at one update"):
+        change_along(pd.concat([table, table]), "update")

@@ -74,6 +74,11 @@ def test_a_folder_of_results_alone_is_recovered(tmp_path: Path, monkeypatch: pyt
     locks = tmp_path / ".snakemake/locks"
     locks.mkdir(parents=True)
     (locks / "0.input.lock").touch()
+    (tmp_path / ".#mine.yaml").symlink_to("nobody@nowhere")
+    notes = tmp_path / "results/.notes.markdown"
+    notes.parent.mkdir()
+    notes.touch()
     done = CliRunner().invoke(recover.main, [])
     assert done.exit_code == 0, done.output
     assert not (locks / "0.input.lock").exists()
+    assert notes.exists()
