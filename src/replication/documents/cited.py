@@ -3,7 +3,7 @@
 A template is Markdown with the marks of Jinja. Beside what every text can cite, see `citation`, it
 knows the kept results of all studies:
 
-    tables["mine/fig1"], caption("fig6")    numbers and caption of a figure, by its file's name
+    tables["mine/fig1"]                     numbers of a figure, by its file's name
     verdict("T1"), verdict("mine/L1")       a verdict, of the document's own study or of another one
     judged("T1", "mine/L1")                 the same in words, with links to the claims, and the
                                             remark that a claim was declared late
@@ -16,7 +16,7 @@ knows the kept results of all studies:
     headlines(), not_holding(), counts()    tables of claims, of the studies that are named
     cost("mine"), costs("mine")             the recorded cost, in words, and as a table; cost() is
                                             that of all papers
-    reproductions(), reproduced()           what others sent in, by processor and by study
+    reproductions()                         what others sent in, by processor
     benchmark("error_rates")                a table of `benchmarks/`
     tolerances["counts"].spread             what may differ on another processor, see `differences`
     licences()                              licences of all data sets, encoders and networks
@@ -43,14 +43,12 @@ from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.checklist import StudyResults, study_page
 from replication.documents.claims import ABSTRACT, claim_links
-from replication.documents.figure_texts import CitedFigure
 from replication.documents.licences import licence_lines
 from replication.documents.scorecards import (
     count_lines,
     headline_lines,
     lines_not_holding,
     reproduction_lines,
-    reproduction_lines_by_study,
 )
 from replication.documents.typed_numbers import typed_numbers_in_document
 from replication.judge.abstract import (
@@ -228,13 +226,6 @@ class _Sources:
             for below, (_, name, kept) in self._figures.items()
         }
 
-    def caption(self, below: str) -> str:
-        """Return the caption of a figure."""
-        study, name, kept = self._figures[below]
-        text = study.registry.figures[study.figures[name].kind]
-        figure = CitedFigure.of(study, name, kept.tables[figure_path(name)], kept.verdicts.get)
-        return escape_markdown(figure.cite(text).caption)
-
     def pictures(self, study: str, *names: str) -> str:
         """Return links to pictures of the gallery."""
         folder = Path(GALLERY, *Path(self._study(study).jobs.study.figures).parts[1:])
@@ -264,7 +255,6 @@ class _Sources:
             "settings": {
                 study.study.name: study.settings.model_dump(mode="json") for study, _ in self._kept
             },
-            "caption": self.caption,
             "pictures": self.pictures,
             "abstract": self.abstract,
             "abstracts": self._lines(lambda told: _mark_lines(told, self._elsewhere, document)),
@@ -288,7 +278,6 @@ def _citable_values(
         **_Sources(document, studies).by_name(),
         **_rules_of_judgement(),
         "reproductions": lambda: "\n".join(reproduction_lines(sent_in)),
-        "reproduced": lambda: "\n".join(reproduction_lines_by_study(sent_in)),
         "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
         "licences": lambda: "\n".join(licence_lines(dataset_folders())),
         "project": project,

@@ -97,20 +97,3 @@ def reproduction_lines(sent_in: Sequence[Reproduction]) -> list[str]:
         for study, computed_on, torch, *counts in summary_rows(sent_in)
     ]
     return table(SUMMARY_COLUMNS, rows) if rows else [NONE_SENT_IN]
-
-
-def reproduction_lines_by_study(sent_in: Sequence[Reproduction]) -> list[str]:
-    """Return how often each study was verified by others, as the lines of a table."""
-    by_study: dict[str, list[tuple[str, ...]]] = {}
-    for study, _, _, *counts in summary_rows(sent_in):
-        by_study.setdefault(study, []).append(tuple(counts))
-    rows = [
-        (
-            study,
-            str(len(found)),
-            max(latest for _, latest, *_ in found),
-            "; ".join(dict.fromkeys(verdicts for *_, verdicts, _ in found)),
-        )
-        for study, found in by_study.items()
-    ]
-    return table(("study", "processors", "latest", "verdicts"), rows) if rows else [NONE_SENT_IN]

@@ -95,9 +95,19 @@ def seed_count(seeds: Iterable[float], groups: Iterable[Hashable] | None = None)
     for group, seed in zip(repeat(None) if groups is None else groups, seeds, strict=False):
         if not math.isnan(seed):
             seeds_by_group.setdefault(group, set()).add(seed)
-    counts = sorted({len(own) for own in seeds_by_group.values()}) or [0]
-    text = str(counts[-1]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"{text} seed{'' if counts[-1] == 1 else 's'}"
+    return count_in_words((len(own) for own in seeds_by_group.values()), "seed")
+
+
+def count_in_words(counts: Iterable[int], noun: str) -> str:
+    """Return how many things there are, for a picture: 5 seeds, 1 seed, or 5 to 10 seeds.
+
+    Args:
+        counts: numbers of things, of several parts if they differ.
+        noun: one thing.
+    """
+    least, most = min(counts := [*counts] or [0]), max(counts)
+    text = f"{most:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+    return f"{text} {noun}{'' if most == 1 else 's'}"
 
 
 def power_of_ten(value: float) -> str:

@@ -11,7 +11,7 @@ from made_receipts import BY, ONE, REFERENCE, STUDY, found, project_with_receipt
 from report_folder import Folder
 
 from replication.base.errors import InputError
-from replication.documents.scorecards import reproduction_lines, reproduction_lines_by_study
+from replication.documents.scorecards import reproduction_lines
 from replication.report.verifications import read_history, verifications
 from replication.verify.differences import Difference
 from replication.verify.history import append_rows, verdict_rows
@@ -64,8 +64,6 @@ def test_a_document_has_a_row_per_processor(root):
     assert row.startswith(f"| {STUDY} | `{told().machine.processor}` | `")
     (latest,) = {item.receipt.date for item in all_reproductions(root)} - {earlier.date}
     assert row.endswith(f"| 2 | {latest:%Y-%m-%d} | 3 of 3 agree | 15 bit for bit |")
-    *_, row = reproduction_lines_by_study(all_reproductions(root))
-    assert row == f"| {STUDY} | 1 | {latest:%Y-%m-%d} | 3 of 3 agree |"
     assert reproduction_lines([]) == ["None has been sent in yet."]
 
 

@@ -83,7 +83,7 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
-    from replication.figures.typeset import number
+    from replication.figures.typeset import count_in_words
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_optimiser_legend,
         case_label,
@@ -112,9 +112,9 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
         axes.set_ylim(0, 1.15 * own.groupby("optimiser")["loss"].max().median())
     for line in grid:
         line[0].set_ylabel("training loss (nats)")
-    seeds = "/".join(number(count) for count in sorted({*table["n_seeds"]}))
     title = (
-        f"means of {seeds} seeds over\nwindows of {2 * WINDOW + 1} steps,\ncut at the ends;\n"
+        f"means of {count_in_words(table['n_seeds'], 'seed')} over\n"
+        f"windows of {2 * WINDOW + 1} steps,\ncut at the ends;\n"
         "bands: \N{PLUS-MINUS SIGN}1 sd over seeds"
     )
     add_optimiser_legend(drawing, table["optimiser"], title, beside=[*spare[-1:]])

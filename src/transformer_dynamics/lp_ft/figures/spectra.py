@@ -74,6 +74,8 @@ def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Dra
     """Draw a faint line per seed, and their median; dotted where a rank must end."""
     from matplotlib.ticker import LogLocator, NullLocator
 
+    from replication.figures.typeset import count_in_words
+
     drawing, panels = make_panels(1, len(figure.kernels), 3.2, sharey=True)
     for axes, name in zip(panels[0], figure.kernels, strict=True):
         rows = table[table["set"] == name]
@@ -87,11 +89,11 @@ def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Dra
         axes.yaxis.set_major_locator(LogLocator(numticks=6))
         axes.yaxis.set_minor_locator(NullLocator())
     panels[0, 0].set_ylabel("Singular value over the largest")
-    draws = table["seed"].nunique()
+    draws = count_in_words([table["seed"].nunique()], "draw")
     handles, labels = panels[0, 0].get_legend_handles_labels()
     drawing.legend(
         handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
-        handlelength=2.8, title=f"medians over {draws} draws of samples (faint)",
+        handlelength=2.8, title=f"medians over {draws} of samples (faint)",
     )  # fmt: skip
     return drawing
 

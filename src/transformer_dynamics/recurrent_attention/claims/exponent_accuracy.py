@@ -143,8 +143,8 @@ def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataF
 
 
 def _seed_means(measured: ExponentsOf) -> pd.DataFrame:
-    """Return the mean over boards of the columns of `COLUMN_NAMES` [seed]."""
-    return measured.table.groupby("seed")[[*COLUMN_NAMES]].mean()
+    """Return the mean over boards of the columns of `COLUMN_NAMES` [seed], NaN if one has none."""
+    return measured.table.groupby("seed")[[*COLUMN_NAMES]].mean(skipna=False)
 
 
 def _spearman(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:

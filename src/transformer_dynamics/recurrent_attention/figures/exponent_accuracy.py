@@ -39,7 +39,7 @@ def table(figure: ExponentAccuracy, *measured: Measured[Any]) -> "pd.DataFrame":
     for index, name in enumerate(figure.conditions):
         exponents, accuracy = (each.table for each in measured[2 * index : 2 * index + 2])
         solved = accuracy[(accuracy["split"] == OUT) & (accuracy["loops"] == figure.loops)]
-        means = exponents.groupby("seed", as_index=False)[[*EXPONENT_COLUMNS]].mean()
+        means = exponents.groupby("seed", as_index=False)[[*EXPONENT_COLUMNS]].mean(skipna=False)
         parts.append(means.merge(solved, on="seed", validate="one_to_one").assign(model=name))
     found = pd.concat(parts, ignore_index=True).rename(
         columns={**EXPONENT_COLUMNS, "solved": "accuracy"}

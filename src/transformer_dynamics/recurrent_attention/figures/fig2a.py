@@ -47,6 +47,8 @@ def table(figure: Fig2a, *measured: Measured[MetricJob[Perturbed]]) -> "pd.DataF
 
 def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a curve per model; hollow where float32 does not hold alpha_1 of all seeds."""
+    from replication.figures.typeset import count_in_words
+
     drawing, axes = subplots(3.0)
     for model, style in condition_styles(table["model"].unique()).items():
         rows = table[table["model"] == model]
@@ -67,10 +69,10 @@ def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawi
     axes.yaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.legend(frameon=False)
-    seeds = "/".join(str(count) for count in sorted({*table["n_seeds"]}))
     note_below(
         drawing,
-        f"means of {seeds} seeds; bars: \N{PLUS-MINUS SIGN}1 sd over seeds;"
+        f"means of {count_in_words(table['n_seeds'], 'seed')};"
+        " bars: \N{PLUS-MINUS SIGN}1 sd over seeds;"
         "\nexponents: linear axis from -0.5 to 0.5, logarithmic beyond",
     )
     return drawing

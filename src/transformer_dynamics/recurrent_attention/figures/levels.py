@@ -93,7 +93,12 @@ def _metric_values(measured: Measured[Any]) -> "pd.DataFrame":
         own = rows[["seed", "solved"]].rename(columns={"solved": "accuracy"})
     else:
         loops = settings.steps
-        own = table.groupby("seed")[[*EXPONENTS]].mean().rename(columns=EXPONENTS).reset_index()
+        own = (
+            table.groupby("seed")[[*EXPONENTS]]
+            .mean(skipna=False)
+            .rename(columns=EXPONENTS)
+            .reset_index()
+        )
     return own.melt(id_vars="seed", var_name="quantity").assign(T=loops)
 
 

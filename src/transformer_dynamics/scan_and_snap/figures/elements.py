@@ -137,8 +137,10 @@ def draw_dodged_points(
 
 def spread_note(table: "pd.DataFrame") -> str:
     """Return what the bars of a figure are; `n_seeds` is 0 for what has no seeds."""
-    seeds = table["n_seeds"][table["n_seeds"] > 0].unique()
-    return f"bars: one standard deviation over {' or '.join(map(str, seeds))} seeds"
+    from replication.figures.typeset import count_in_words
+
+    seeds = table["n_seeds"][table["n_seeds"] > 0]
+    return f"bars: one standard deviation over {count_in_words(seeds, 'seed')}"
 
 
 def draw_legend_below(drawing: "Drawing", columns: int | None = None, note: str = "") -> None:

@@ -141,9 +141,15 @@ def draw(
     figure: Findings, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
 ) -> "Drawing":
     """Draw A, B and C from left to right; bars of C are standard deviations over seeds."""
+    from replication.figures.typeset import count_in_words
+
     drawing, [row] = draw_panels(1, 3, 2.9)
     titles = ("A: decoder update", "B: Assumption 2", "C: training length")
-    notes = ("", "", f"{table['n_seeds'].max()} seeds; bars: one\nstandard deviation")
+    notes = (
+        "",
+        "",
+        f"{count_in_words([table['n_seeds'].max()], 'seed')}; bars: one\nstandard deviation",
+    )
     for axes, panel, title, note, show in zip(
         row, "ABC", titles, notes, (_draw_updates, _draw_assumption_2, _draw_length), strict=True
     ):

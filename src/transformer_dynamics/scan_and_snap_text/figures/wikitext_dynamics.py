@@ -195,9 +195,11 @@ def _is_inside(axes: "Axes", value: float) -> bool:
 def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
     from matplotlib.lines import Line2D
 
+    from replication.figures.typeset import count_in_words
+
     last, seeds = table["iteration"].max(), table.groupby("model")["seed"].nunique().max()
     entries: dict[str, dict[str, Any]] = {
-        f"mean over {seeds} seeds": {},
+        f"mean over {count_in_words([seeds], 'seed')}": {},
         f"a seed, after update {last:,}": {"marker": "o", "linestyle": "none", "markersize": 2.6},
         "uniform attention": {"linestyle": ":", "linewidth": 0.8},
     }

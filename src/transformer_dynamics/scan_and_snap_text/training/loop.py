@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -23,28 +23,18 @@ from transformer_dynamics.scan_and_snap_text.training.updates import (
     update_parameters,
 )
 
+if TYPE_CHECKING:
+    from replication.run.checkpoint import Checkpoint
+
 LARGEST_EXPONENT = 700.0
 """Largest loss, in nats, whose perplexity is a number."""
-
-
-class Checkpoint(Protocol):
-    """The place that keeps the state of a run."""
-
-    def read(self) -> dict[str, NDArray[Any]] | None:
-        """Return the state that an interrupted run kept, if there is one."""
-
-    def is_due(self) -> bool:
-        """Tell if the state should be kept now."""
-
-    def write(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep a state."""
 
 
 def train(
     job: TextTrainJob,
     seeds: list[int],
     data: Sequence[Mapping[str, NDArray[Any]]],
-    checkpoint: Checkpoint,
+    checkpoint: "Checkpoint",
 ) -> dict[str, NDArray[Any]]:
     """Train a model.
 
