@@ -70,10 +70,10 @@ def test_the_default_runs():
         "heads": len(found["heads"].runs),
         "heterogeneity": 4 * 5,
         "pairs": (3 * 3 + 2) * 2 * 7,
-        "scaled_pairs": 2 * 2 * 2 * 7,
+        "scaled_pairs": 2 * 2 * 5,
     }
     many = {"heads": 10, "pairs": 7}
-    fresh = {name: set(range(6, 12)) for name in AGAIN} | {"scaled_pairs": set(range(8, 15))}
+    fresh = {name: set(range(6, 12)) for name in AGAIN} | {"scaled_pairs": set(range(8, 13))}
     for name, each in found.items():
         seeds = {seed for job in each.runs.values() for seed in job.seeds}
         expected = {1111} if name.startswith("tuning") else set(range(1, many.get(name, 5) + 1))
@@ -284,3 +284,7 @@ def test_rates_of_the_reference_had_the_least_training_loss():
     tried = pd.read_csv(REFERENCE / "figures/fig6.csv")
     assert tried["is_used"].sum() == 20
     assert tried["is_best"][tried["is_used"]].all()
+
+    later = pd.read_csv(REFERENCE / "figures/later_rates.csv")
+    assert later["is_used"].sum() == 8
+    assert later["is_best"][later["is_used"]].all()
