@@ -143,8 +143,11 @@ def test_pairs_stand_side_by_side():
     random = table_of(fig4, "random_weights", measured)
     assert [*dict.fromkeys(random["column"])] == ["PyTorch", "sd 0.02", "sd 0.05"]
     assert {*random["state"]} == {"initial"}
-    assert "ratio" not in {*random["metric"]}
-    for found in (trained, random):
+    scaled = table_of(fig4, "scaled_pairs", measured)
+    assert [*dict.fromkeys(scaled["column"])] == ["depth 6\nsd 0.05", "depth 12\nsd 0.05"]
+    for found in (random, scaled):
+        assert "ratio" not in {*found["metric"]}
+    for found in (trained, random, scaled):
         assert found["value"].max() < 5
         for (_, place), own in found.groupby(["column", found["place"].round()]):
             assert {*own["ln"]} == {"post", "pre"}, place

@@ -97,7 +97,8 @@ def test_texts_say_what_stands_in_code(said):
 def test_rates_by_curvature_have_one_limit_and_one_way_to_be_measured():
     found = Settings.model_validate(SECTION)
     measured = [found.heterogeneity.measuring]
-    measured += [case.measuring for case in found.pairs.cases.values()]
+    pairs = (found.pairs, found.scaled_pairs)
+    measured += [case.measuring for each in pairs for case in each.cases.values()]
     assert {each.limit for each in measured} == {found.blocks.limit}
     assert {each.least for each in measured} == {found.blocks.least}
 

@@ -70,13 +70,14 @@ def test_the_default_runs():
         "heads": len(found["heads"].runs),
         "heterogeneity": 4 * 5,
         "pairs": (3 * 3 + 2) * 2 * 7,
+        "scaled_pairs": 2 * 2 * 5,
     }
     many = {"heads": 10, "pairs": 7}
+    fresh = {name: set(range(6, 12)) for name in AGAIN} | {"scaled_pairs": set(range(8, 13))}
     for name, each in found.items():
         seeds = {seed for job in each.runs.values() for seed in job.seeds}
         expected = {1111} if name.startswith("tuning") else set(range(1, many.get(name, 5) + 1))
-        expected = set(range(6, 12)) if name in AGAIN else expected
-        assert seeds == expected, name
+        assert seeds == fresh.get(name, expected), name
 
 
 @pytest.mark.parametrize("scale", [None, "full", "minimum"])
@@ -234,11 +235,12 @@ OF_BLOCKS = {"tuning_reparametrised", "reparametrised", "tuning_coordinates", "c
         ({"networks": {"renewed": 0.5}}, IMAGES),
         ({"networks": {"enlarged": "nearest"}}, IMAGES | VISION),
         ({"training": {"averages": {"rmsprop": 0.5}}}, set()),
-        ({"training": {"warm_up": 0.5}}, {"pairs"}),
+        ({"training": {"warm_up": 0.5}}, {"pairs", "scaled_pairs"}),
         ({"training": {"parts": 2}}, set()),
         ({"blocks": {"limit": 2}}, OF_BLOCKS),
         ({"heterogeneity": {"measuring": {"factors": [1]}}}, {"heterogeneity"}),
         ({"pairs": {"masking": {"share": 0.5}}}, {"pairs"}),
+        ({"scaled_pairs": {"embeddings": 1}}, {"scaled_pairs"}),
         ({"pairs": {"embeddings": 1}}, {"pairs"}),
     ],
 )
@@ -282,3 +284,7 @@ def test_rates_of_the_reference_had_the_least_training_loss():
     tried = pd.read_csv(REFERENCE / "figures/fig6.csv")
     assert tried["is_used"].sum() == 20
     assert tried["is_best"][tried["is_used"]].all()
+
+    later = pd.read_csv(REFERENCE / "figures/later_rates.csv")
+    assert later["is_used"].sum() == 8
+    assert later["is_best"][later["is_used"]].all()

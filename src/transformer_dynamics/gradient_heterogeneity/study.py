@@ -14,6 +14,7 @@ from transformer_dynamics.gradient_heterogeneity.settings.configuration import (
     HEADS,
     HETEROGENEITY,
     PAIRS,
+    SCALED_PAIRS,
     Settings,
 )
 from transformer_dynamics.gradient_heterogeneity.settings.data import (
@@ -79,14 +80,22 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
         name: _trained(settings, grid, grid.jobs(shared))
         for name, grid in settings.experiments.items()
     }
-    heterogeneity, pairs = settings.heterogeneity, settings.pairs
-    return trained | {
-        HEADS: _heads(settings, shared, computation),
-        HETEROGENEITY: _measured(
-            settings, "measured_networks", heterogeneity.jobs(shared), heterogeneity.seeds
-        ),
-        PAIRS: _measured(settings, "placement_pairs", pairs.jobs(shared), pairs.seeds),
+    heterogeneity = settings.heterogeneity
+    pairs = {PAIRS: settings.pairs, SCALED_PAIRS: settings.scaled_pairs}
+    paired = {
+        name: _measured(settings, "placement_pairs", each.jobs(shared), each.seeds)
+        for name, each in pairs.items()
     }
+    return (
+        trained
+        | {
+            HEADS: _heads(settings, shared, computation),
+            HETEROGENEITY: _measured(
+                settings, "measured_networks", heterogeneity.jobs(shared), heterogeneity.seeds
+            ),
+        }
+        | paired
+    )
 
 
 def operations(job: RunJob) -> float:
@@ -259,6 +268,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         },
         "heterogeneity": _one_network(settings.heterogeneity, random),
         "pairs": _one_pair(settings.pairs, random),
+        "scaled_pairs": _one_pair(settings.scaled_pairs, random),
     }
 
 
@@ -340,13 +350,8 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
                 for name, case in settings.heterogeneity.cases.items()
             },
         },
-        "pairs": {
-            "seeds": [1],
-            "drawn": _few_texts(settings.pairs.drawn),
-            "words": 12,
-            "length": 8,
-            "cases": {name: _small_pairs(case) for name, case in settings.pairs.cases.items()},
-        },
+        "pairs": _small_pairs(settings.pairs),
+        "scaled_pairs": _small_pairs(settings.scaled_pairs),
     }
 
 
@@ -396,7 +401,17 @@ def _short_training(training: TrainingSetting | None) -> dict[str, Any] | None:
     return None if training is None else SHORT | {"batch_size": 4}
 
 
-def _small_pairs(case: PairCase) -> dict[str, Any]:
+def _small_pairs(pairs: Pairs) -> dict[str, Any]:
+    return {
+        "seeds": [1],
+        "drawn": _few_texts(pairs.drawn),
+        "words": 12,
+        "length": 8,
+        "cases": {name: _small_pair(case) for name, case in pairs.cases.items()},
+    }
+
+
+def _small_pair(case: PairCase) -> dict[str, Any]:
     return {
         "depths": [2],
         "deviations": case.deviations[:2],

@@ -26,6 +26,7 @@ SPREADS = {
 METRICS = {
     "fig4": SPREADS | {"ratio": r"$\Lambda_G/\Lambda_P$" "\n(curvatures)"},
     "random_weights": SPREADS,
+    "scaled_pairs": SPREADS,
 }
 """Labels of metrics, from above, by kind of figure."""
 OPTIMISERS = {"adam": "Adam", "sgd_momentum": "SGD-m", "signum": "Signum"}
@@ -41,8 +42,9 @@ class Fig4(Figure):
         "column", "name", "place", "ln", "depth", "gain", "state", "seed", "metric", "value",
         "mean", "median",
     )  # fmt: skip
-    kind: Literal["fig4", "random_weights"]
-    """Kind of the figure: along training, or random weights of several scales and depths."""
+    kind: Literal["fig4", "random_weights", "scaled_pairs"]
+    """Kind of the figure: along training, random weights of several scales and depths, or along
+    training from several scales."""
     experiment: str = "pairs"
     """Experiment of the networks."""
 
@@ -57,20 +59,21 @@ def table(figure: Fig4, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame"
     `mean` and `median` are over seeds.
 
     `gain` is the standard deviation of random matrices, 0 for PyTorch's own. `column` is the depth
-    of networks that are trained, and the gain of random weights; `place` is where a row stands in
-    it, and `name` what stands below.
+    of networks that are trained, the gain of random weights, or both; `place` is where a row stands
+    in it, and `name` what stands below.
     """
     rows = measured.table
     rows = rows[(rows["set"] == "all") & rows["metric"].isin([*METRICS[figure.kind]])]
     rows = rows.rename(columns={"deviation": "gain"})
-    depth, gain = rows["depth"].astype(str), rows["gain"]
-    if figure.kind == "fig4":
-        names = rows["state"].map(lambda name: STATES.get(name, OPTIMISERS.get(name, name)))
-        rows = rows.assign(column="depth " + depth, name=names)
-        rows = rows[rows.groupby("arm")["state"].transform("nunique") > 1]
-    else:
-        scales = gain.map(lambda sd: f"sd {sd:g}" if sd else "PyTorch")
+    depth = rows["depth"].astype(str)
+    scales = rows["gain"].map(lambda sd: f"sd {sd:g}" if sd else "PyTorch")
+    if figure.kind == "random_weights":
         rows = rows.assign(column=scales, name="$L$=" + depth)[rows["state"] == INITIAL]
+    else:
+        columns = "depth " + depth + ("\n" + scales if figure.kind == "scaled_pairs" else "")
+        names = rows["state"].map(lambda name: STATES.get(name, OPTIMISERS.get(name, name)))
+        rows = rows.assign(column=columns, name=names)
+        rows = rows[rows.groupby("arm")["state"].transform("nunique") > 1]
     rows = rows.sort_values(["gain", "depth"], kind="stable")
     order = {
         column: {name: place for place, name in enumerate(dict.fromkeys(part["name"]))}
@@ -128,7 +131,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
         axes.set_xticks(sorted(labels), [labels[place] for place in sorted(labels)])
         axes.set_xlim(min(labels) - 0.5, max(labels) + 0.5)
     for axes, column in zip(grid[0], columns, strict=True):
-        axes.set_title(column if figure.kind == "fig4" else f"matrices:\n{column}")
+        axes.set_title(f"matrices:\n{column}" if figure.kind == "random_weights" else column)
     drawing.align_ylabels(grid[:, 0])
     handles = [marker_handle(PLACEMENTS[ln], style) for ln, style in styles.items()]
     add_legend(drawing, handles, f"a mark per seed, {seed_count(table['seed'])}; bars are medians")

@@ -36,6 +36,8 @@ HETEROGENEITY = "heterogeneity"
 """Name of the experiment with pretrained networks that are measured."""
 PAIRS = "pairs"
 """Name of the experiment with transformers that differ in the place of normalisation."""
+SCALED_PAIRS = "scaled_pairs"
+"""Name of the same experiment from random weights of other scales."""
 
 
 class Settings(StudySettings):
@@ -63,6 +65,8 @@ class Settings(StudySettings):
     """Pretrained networks that are measured."""
     pairs: Pairs
     """Transformers that differ in the place of normalisation."""
+    scaled_pairs: Pairs
+    """The same from random weights of other scales, each at a learning rate that suits it."""
     figures: Annotated[
         dict[str, Figure], FiguresOf(f"{__package__}".removesuffix(".settings"))
     ] = {}
@@ -70,7 +74,7 @@ class Settings(StudySettings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name in (HEADS, HETEROGENEITY, PAIRS):
+        for name in (HEADS, HETEROGENEITY, PAIRS, SCALED_PAIRS):
             if name in self.experiments:
                 raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
         for name, numbers in self.sets.items():
@@ -84,8 +88,9 @@ class Settings(StudySettings):
         for name, measured in self.heterogeneity.cases.items():
             where = f"heterogeneity > cases > {name} > network"
             self._check_network(where, measured.network)
-        self._check_drawn("pairs > drawn", self.pairs.drawn)
-        _check_single("pairs > drawn", self.pairs.drawn)
+        for name, pairs in ((PAIRS, self.pairs), (SCALED_PAIRS, self.scaled_pairs)):
+            self._check_drawn(f"{name} > drawn", pairs.drawn)
+            _check_single(f"{name} > drawn", pairs.drawn)
         return self
 
     def _check_network(self, where: str, network: NetworkSetting) -> None:
