@@ -154,7 +154,10 @@ def test_the_best_candidate_is_chosen_at_the_loops_of_the_choice():
 
 def test_the_configuration_has_what_was_chosen():
     """Rates and strengths of the defaults are the best of the reference's candidates."""
-    reference = read_csv(STUDY.folder.parents[2] / REFERENCE / "tuning.csv", ())
+    folder = STUDY.folder.parents[2] / REFERENCE
+    reference = pd.concat(
+        [read_csv(folder / f"{name}.csv", ()) for name in ("tuning", "tuning_seeds")]
+    )
     best = reference[reference["is_best"]]
     chosen = best.groupby(["condition", "quantity"])["value"].unique().map(list).to_dict()
     expected = {}
@@ -320,10 +323,29 @@ def test_what_is_chosen_is_filled_whatever_its_marker():
         columns=list(tuning.TuningFigure.columns),
     )
     drawing = tuning.draw(tuning.TuningFigure(kind="tuning"), table)
-    left, _ = drawing.axes
-    tried, best = left.lines[::2], left.lines[1::2]
+    (axes,) = drawing.axes
+    assert not axes.collections
+    tried, best = axes.lines[::2], axes.lines[1::2]
     assert {line.get_markerfacecolor() for line in tried} == {"none"}
     assert len({line.get_marker() for line in best}) == len(names)
     assert len({line.get_color() for line in best}) == len(names)
     assert all(line.get_markerfacecolor() == line.get_color() for line in best)
+    plt.close(drawing)
+
+
+def test_several_seeds_of_a_candidate_are_dots_around_their_mean():
+    table = pd.DataFrame(
+        [
+            ("energy_multi", "learning_rate", value, seed, 16, seed / 10, 0.2, value == 0.02)
+            for value in (0.01, 0.02)
+            for seed in (1, 2, 6)
+        ],
+        columns=list(tuning.TuningFigure.columns),
+    )
+    drawing = tuning.draw(tuning.TuningFigure(kind="tuning", experiment="tuning_seeds"), table)
+    (axes,) = drawing.axes
+    assert axes.lines[0].get_ydata().tolist() == pytest.approx([0.3, 0.3])
+    (dots,) = axes.collections
+    assert sorted(dots.get_offsets()[:, 1]) == pytest.approx([0.1, 0.1, 0.2, 0.2, 0.6, 0.6])
+    assert "3 seeds" in drawing.legends[0].get_title().get_text()
     plt.close(drawing)

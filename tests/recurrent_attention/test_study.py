@@ -334,20 +334,23 @@ def test_candidates_have_seeds_of_their_own() -> None:
     """A job that two conditions try is one run for each, with the seeds of each."""
     own = {"learning_rates": [0.004], "seeds": {"first": 901, "count": 4}}
     changed = configured({"tuning": {"candidates": {"energy_multi_none": own}}})
-    tried = STUDY.experiments(changed.section(STUDY.name), changed.computation)["tuning"]
-    assert tried.runs["energy_multi-0.004"].seeds == (100,)
-    assert tried.runs["energy_multi_none-0.004"].seeds == (901, 902, 903, 904)
-    job = tried.metrics["solved"].settings
-    assert isinstance(job, TuningJob)
-    assert all(each.run.startswith(f"{each.condition}-") for each in job.candidates)
+    tried = STUDY.experiments(changed.section(STUDY.name), changed.computation)
+    assert tried["tuning"].runs["energy_multi-0.004"].seeds == (100,)
+    assert tried["tuning_seeds"].runs["energy_multi_none-0.004"].seeds == (901, 902, 903, 904)
+    for name in ("tuning", "tuning_seeds"):
+        job = tried[name].metrics["solved"].settings
+        assert isinstance(job, TuningJob)
+        assert all(each.run.startswith(f"{each.condition}-") for each in job.candidates)
 
 
-def test_what_is_tried_differs_from_its_condition_in_one_number() -> None:
+@pytest.mark.parametrize("experiment", ["tuning", "tuning_seeds"])
+def test_what_is_tried_differs_from_its_condition_in_one_number(experiment: str) -> None:
     section = configured({}).section(STUDY.name)
-    tried = STUDY.experiments(section, configured({}).computation)["tuning"]
+    tried = STUDY.experiments(section, configured({}).computation)[experiment]
     job = tried.metrics["solved"].settings
     assert isinstance(job, TuningJob)
-    assert {candidate.condition for candidate in job.candidates} == {*section.tuning.candidates}  # type: ignore[attr-defined]
+    candidates = section.tuning.by_experiment()[experiment]  # type: ignore[attr-defined]
+    assert {candidate.condition for candidate in job.candidates} == {*candidates}
     for candidate in job.candidates:
         condition = section.experiments[candidate.condition]  # type: ignore[attr-defined]
         train = job.runs[candidate.run]

@@ -10,7 +10,6 @@ from replication.study.seeds import SeedRange, batches, seed_list
 from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
 from transformer_dynamics.recurrent_attention.settings.configuration import (
     TOKEN_NORMS,
-    TUNING,
     Candidates,
     Condition,
     Settings,
@@ -46,7 +45,10 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     }
     conditions = {name: _condition(settings, computation, name, job) for name, job in jobs.items()}
     return conditions | {
-        TUNING: _tuning(settings, jobs),
+        **{
+            name: _tuning(settings, jobs, candidates)
+            for name, candidates in settings.tuning.by_experiment().items()
+        },
         TOKEN_NORMS: _token_norms(settings.token_norms, computation),
     }
 
@@ -92,10 +94,12 @@ def _training(job: TrainJob, seeds: tuple[int, ...], boards: str = BOARDS, **mor
     return Job("training.loop", job, seeds, (boards,), minutes=1440, operations=work, **more)
 
 
-def _tuning(settings: Settings, jobs: dict[str, TrainJob]) -> Experiment:
+def _tuning(
+    settings: Settings, jobs: dict[str, TrainJob], by_condition: dict[str, Candidates]
+) -> Experiment:
     names: dict[tuple[TrainJob, tuple[int, ...]], str] = {}
     tried = []
-    for condition, candidates in settings.tuning.candidates.items():
+    for condition, candidates in by_condition.items():
         base = jobs[condition]
         seeds = tuple(seed_list(candidates.seeds or SeedRange(first=settings.tuning.seed, count=1)))
         for rate in candidates.learning_rates or ():
@@ -150,15 +154,19 @@ def _token_norms(settings: TokenNorms, computation: Computation) -> Experiment:
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """Return the overlay that leaves one seed, one draw of Figure 1, one condition's candidates."""
+    """Return the overlay that leaves one seed, one draw of Figure 1, few candidates.
+
+    They are those of one condition for the common tuning seed, and of one for seeds of its own.
+    """
 
     def one_of(seeds: SeedRange) -> dict[str, int]:
         return {"first": random.choice(seed_list(seeds)), "count": 1}
 
-    candidates = settings.tuning.candidates
-    chosen = random.choice([*candidates])
-    own_seeds = candidates[chosen].seeds
-    left = dict.fromkeys(candidates) | {chosen: {"seeds": one_of(own_seeds)} if own_seeds else {}}
+    left: dict[str, Any] = dict.fromkeys(settings.tuning.candidates)
+    for candidates in settings.tuning.by_experiment().values():
+        chosen = random.choice([*candidates])
+        own_seeds = candidates[chosen].seeds
+        left[chosen] = {"seeds": one_of(own_seeds)} if own_seeds else {}
     seeds = one_of(settings.seeds)
     # Conditions that are compared have the same seeds, and the same one of them.
     own = {each.seeds for each in settings.experiments.values() if each.seeds}

@@ -29,10 +29,12 @@ class TuningFigure(Figure):
     )  # fmt: skip
     kind: Literal["tuning"]
     """Kind of the figure."""
+    experiment: str = "tuning"
+    """Name of the experiment that tries them."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the candidates."""
-        return [("tuning", "solved")]
+        return [(self.experiment, "solved")]
 
 
 def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame":
@@ -60,29 +62,40 @@ def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame"
 
 
 def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw a line per condition over rates and over strengths; the best tried is filled."""
+    """Draw a line of means per condition over rates and over strengths; the best is filled.
+
+    Dots are seeds, if there are several.
+    """
     from matplotlib.lines import Line2D
 
     from replication.figures.typeset import seed_count
 
-    rows = table[table["loops"] == table["loops"].max()]
+    last = table[table["loops"] == table["loops"].max()]
+    has_seeds = last["seed"].min() < last["seed"].max()
     keys = ["condition", "quantity", "value", "is_best", "loops"]
-    rows = rows.groupby(keys, sort=False, as_index=False)["solved"].mean()
+    rows = last.groupby(keys, sort=False, as_index=False)["solved"].mean()
     styles = [*condition_styles(rows["condition"].unique()).items()]
-    drawing, panels = subplots(3.4, columns=len(AXES), sharey=True)
-    for axes, (quantity, label) in zip(panels, AXES.items(), strict=True):
+    labels = {name: label for name, label in AXES.items() if name in {*rows["quantity"]}}
+    drawing, panels = subplots(3.4, columns=len(labels), sharey=True, squeeze=False)
+    for axes, (quantity, label) in zip(panels[0], labels.items(), strict=True):
         for name, style in styles:
-            tried = rows[(rows["quantity"] == quantity) & (rows["condition"] == name)]
+            tried, seeds = (
+                part[(part["quantity"] == quantity) & (part["condition"] == name)]
+                for part in (rows, last)
+            )
             best = tried[tried["is_best"]]
+            if has_seeds:
+                axes.scatter(seeds["value"], seeds["solved"], s=6, color=style.colour, alpha=0.5)
             look = curve_look(style) | {"markersize": 4.5}
             hollow = {"markerfacecolor": "none", "linewidth": 0.8}
             axes.plot(tried["value"], tried["solved"], **look, **hollow)
             axes.plot(best["value"], best["solved"], **look | {"linestyle": "none"}, zorder=3)
         axes.set(xscale="log", xlabel=label)
-    panels[0].set_ylabel(f"{SOLVED} of validation, $T={rows['loops'].iloc[0]}$")
+    panels[0, 0].set_ylabel(f"{SOLVED} of validation, $T={rows['loops'].iloc[0]}$")
     named = [Line2D([], [], **curve_look(style), markersize=4) for _, style in styles]
     names = [condition_label(name) for name, _ in styles]
     title = f"{seed_count(table['seed'])} for tuning; full: chosen, open: tried"
+    title += "; dots: seeds" if has_seeds else ""
     title = explain_penalties(title, rows["condition"].unique())
     layout: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
     drawing.legend(named, names, title=title, **layout)

@@ -38,7 +38,9 @@ MOST_STEPS = 10**12
 MOST_MEASURED = 10**6
 """Largest number of steps, boards or draws of a metric."""
 TUNING = "tuning"
-"""Name of the experiment that chooses rates and strengths."""
+"""Name of the experiment that chooses rates and strengths by the common tuning seed."""
+TUNING_SEEDS = "tuning_seeds"
+"""Name of the experiment that chooses by seeds of the candidates' own."""
 Rate = Annotated[float, Field(gt=0, le=1)]
 """Learning rate of Adam, which moves every weight by about as much in an update. Above 1 a weight
 soon is no number."""
@@ -82,7 +84,7 @@ class Candidates(Strict):
     strengths: Factors | None = None
     """Weights lambda of the penalty that are tried."""
     seeds: SeedRange | None = None
-    """Seeds of these candidates; the uncounted one of all if left out."""
+    """Seeds of these candidates; the common tuning seed if left out."""
 
     @model_validator(mode="after")
     def _check_some(self) -> Self:
@@ -100,6 +102,13 @@ class Tuning(Strict):
     """Number T of loops of the choice."""
     candidates: Annotated[dict[Name, Candidates], REMOVABLE]
     """Candidates by condition; `null` in an overlay removes one."""
+
+    def by_experiment(self) -> dict[str, dict[str, Candidates]]:
+        """Return the candidates of each experiment that has some, by condition."""
+        found: dict[str, dict[str, Candidates]] = {}
+        for condition, tried in self.candidates.items():
+            found.setdefault(TUNING_SEEDS if tried.seeds else TUNING, {})[condition] = tried
+        return found
 
 
 class TokenNorms(Strict):
@@ -145,7 +154,7 @@ class Settings(StudySettings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name in (TUNING, TOKEN_NORMS):
+        for name in (TUNING, TUNING_SEEDS, TOKEN_NORMS):
             if name in self.experiments:
                 raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
         for name, condition in self.experiments.items():
