@@ -1,6 +1,4 @@
-"""Jacobians and gradients of Post-LN and Pre-LN stacks against autograd and PyTorch's layers."""
-
-from itertools import pairwise
+"""Gradients of Post-LN and Pre-LN stacks against those of PyTorch's layers."""
 
 import numpy as np
 import pytest
@@ -28,45 +26,20 @@ def example(depth=2, deviation=0.3, sizes=SIZES):
     return parameters, tokens, labels
 
 
-def test_jacobian_of_normalisation():
-    state, gain = torch.from_numpy(generator(4, "normalisation").normal(size=(2, 12)))
+def gradients(stack, parameters, tokens, labels):
+    """Gradients of the mean cross-entropy over all positions, by name of the tensor."""
 
-    def normalised(x):
-        return torch.nn.functional.layer_norm(x, (12,), gain, None, placement.EPSILON)
+    def loss(tensors):
+        found = placement.logits(stack, tensors, tokens)
+        return torch.nn.functional.cross_entropy(found.flatten(0, -2), labels.flatten())
 
-    expected = torch.autograd.functional.jacobian(normalised, state)
-    found = placement.normalisation_jacobian(state, gain)
-    assert (found - expected).abs().max() < 1e-13
-    # Neither a shift of all channels nor a change of length is seen, but for `EPSILON`.
-    assert found.sum(-1).abs().max() < 1e-13
-    assert (found @ state).abs().max() < 1e-11
-    assert int(torch.linalg.matrix_rank(found, rtol=1e-9)) == 10
+    return torch.func.grad(loss)(parameters)
 
 
-@pytest.mark.parametrize("which", PLACEMENTS)
-def test_factors_multiply_to_the_jacobian_of_the_stack(which):
-    parameters, tokens, _ = example()
-    stack = Stack(which, 2, 3)
-    start = placement.embed_tokens(stack, parameters, tokens[0])
-
-    def through(flat):
-        state = flat.reshape(start.shape)
-        for layer in range(2):
-            for branch in placement.BRANCHES:
-                state = placement.next_state(stack, parameters, f"{layer}.{branch}", state)
-        return state.flatten()
-
-    expected = torch.autograd.functional.jacobian(through, start.flatten())
-    whole, state = torch.eye(start.numel(), dtype=torch.float64), start
-    for layer in range(2):
-        for branch in placement.BRANCHES:
-            name = f"{layer}.{branch}"
-            whole = placement.step_jacobian(stack, parameters, name, state) @ whole
-            state = placement.next_state(stack, parameters, name, state)
-    assert (whole - expected).abs().max() < 1e-11 * expected.abs().max()
-    last = placement.factors(stack, parameters, tokens[0])[-1]
-    length = float(expected.norm() / len(expected) ** 0.5)
-    assert last.whole == pytest.approx(length, rel=1e-11)
+def norms_and_sizes(gradient, kind):
+    """Gradient norms and numbers of parameters of all tensors of a kind."""
+    own = [tensor for name, tensor in gradient.items() if placement.tensor_kind(name) == kind]
+    return np.array([[float(tensor.norm()), tensor.numel()] for tensor in own]).T
 
 
 def of_pytorch(which, parameters, depth, heads):
@@ -122,7 +95,7 @@ def test_gradients_are_those_of_pytorchs_layers(which):
     expected = state @ leaves["head"].T + parameters["head_bias"]
     assert (placement.logits(stack, parameters, tokens) - expected).abs().max() < 1e-11
     torch.nn.functional.cross_entropy(expected.flatten(0, 1), labels.flatten()).backward()
-    found = placement.gradients(stack, parameters, tokens, labels)
+    found = gradients(stack, parameters, tokens, labels)
     query, key, value = layers[1].self_attn.in_proj_weight.grad.chunk(3)
     pairs = {
         "tokens": leaves["tokens"].grad,
@@ -141,13 +114,6 @@ def test_gradients_are_those_of_pytorchs_layers(which):
         assert (found[name] - gradient).abs().max() < 1e-11 * (1 + gradient.abs().max())
     # Softmax does not see what is added to all keys alike.
     assert found["0.key_bias"].abs().max() < 1e-13 < found["0.query_bias"].abs().max()
-    norms = placement.gradient_norms(found, MATRICES)
-    assert norms.norms[norms.names.index("0.in")] == pytest.approx(float(found["0.in"].norm()))
-    assert norms.sizes.sum() == sum(
-        tensor.numel()
-        for name, tensor in parameters.items()
-        if placement.tensor_kind(name) != "bias"
-    )
 
 
 def test_kinds_of_tensors():
@@ -174,23 +140,6 @@ def test_initialisations_have_their_spread():
     assert float(torch_like["tokens"].std()) == pytest.approx(1, rel=0.05)
 
 
-def test_post_ln_factors_and_the_growing_stream_of_pre_ln():
-    """A branch of its own variance is given, so that the product is geometric or it is not."""
-    sizes = Sizes(width=32, vocabulary=50, length=6, classes=5)
-    random = generator(2, "factors")
-    parameters = placement.initial_parameters(3, sizes, random, 0.25)
-    tokens = torch.from_numpy(random.integers(0, 50, 6))
-    post = placement.factors(Stack("post", 3, 4), parameters, tokens)
-    for factor in post:
-        assert factor.stream == pytest.approx(1, rel=1e-9)
-        assert factor.found == pytest.approx(factor.predicted_gain(32), rel=0.2)
-    pre = placement.factors(Stack("pre", 3, 4), parameters, tokens)
-    streams = [factor.stream for factor in pre]
-    assert np.all(np.diff(streams) > 0)
-    for now, after in pairwise(pre):
-        assert after.stream == pytest.approx(now.stream + now.added, rel=0.35)
-
-
 def test_at_random_init_the_order_depends_on_the_measure():
     """Matrices spread more with Post-LN, gains with Pre-LN; the same draws for both."""
     sizes = Sizes(width=32, vocabulary=60, length=8, classes=60)
@@ -199,9 +148,9 @@ def test_at_random_init_the_order_depends_on_the_measure():
     tokens, labels = torch.from_numpy(random.integers(0, 60, (2, 4, 8)))
     ginis = {}
     for which in PLACEMENTS:
-        gradient = placement.gradients(Stack(which, 6, 4), parameters, tokens, labels)
-        norms = placement.gradient_norms(gradient, ("normalisation",))
-        ginis[which] = float(heterogeneity.gini(norms.norms))
+        gradient = gradients(Stack(which, 6, 4), parameters, tokens, labels)
+        norms, _ = norms_and_sizes(gradient, "normalisation")
+        ginis[which] = float(heterogeneity.gini(norms))
     assert ginis["pre"] > 2 * ginis["post"]
 
 
@@ -214,9 +163,8 @@ def test_the_scale_of_embeddings_matters_to_pre_ln_alone():
         parameters = placement.initial_parameters(4, sizes, random, 0.04, scale)
         tokens, labels = torch.from_numpy(random.integers(0, 60, (2, 4, 8)))
         for which in PLACEMENTS:
-            gradient = placement.gradients(Stack(which, 4, 4), parameters, tokens, labels)
-            norms = placement.gradient_norms(gradient, ("matrix",))
-            density = heterogeneity.densities(norms.norms, norms.sizes)
+            gradient = gradients(Stack(which, 4, 4), parameters, tokens, labels)
+            density = heterogeneity.densities(*norms_and_sizes(gradient, "matrix"))
             spreads[which, scale] = float(heterogeneity.log_spread(density))
     assert spreads["post", 0.02] == pytest.approx(spreads["post", 1.0], rel=1e-6)
     assert spreads["pre", 1.0] == pytest.approx(spreads["post", 1.0], rel=0.02)

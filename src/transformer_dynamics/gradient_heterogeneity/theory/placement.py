@@ -1,17 +1,9 @@
-"""Place of layer normalisation, and the gradients of a transformer at initialisation.
+"""Place of layer normalisation in a transformer, and its random weights.
 
     Post-LN   x <- LN(x + f(x))         after every branch f; one more LN before the first
     Pre-LN    x <- x + f(LN(x))         before every branch; one more LN after the last
 
-Both have the same tensors, so that one draw initialises a matched pair. With xh = LN(x) of gain 1,
-
-    J_LN(x) = diag(gain)(I - 11^T/d - xh xh^T/d)/sd(x)                                      (1)
-    Post-LN   dx_L/dx_0 = prod_l J_LN(x_l + f_l) (I + J_f)                                  (2)
-    Pre-LN    dx_L/dx_0 = prod_l (I + J_f J_LN(x_l))                                        (3)
-
-For x of variance 1, a branch of variance s^2 and J_f with root mean square singular value j, both
-independent of x, a Post-LN factor has sqrt((1 - 2/d)(1 + j^2)/(1 + s^2)): it is geometric in depth
-unless j = s. The stream of Pre-LN grows by s^2 at every branch, and J_LN falls as 1/sd(x).
+Both have the same tensors, so that one draw initialises a matched pair.
 """
 
 from collections.abc import Mapping
@@ -22,7 +14,6 @@ import torch
 from torch import Tensor
 
 from replication.base.errors import InputError
-from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats
 
 Parameters = dict[str, Tensor]
 """Tensors of a stack by name: `0.query`, `0.query_bias`, `0.first_gain`, ..., `tokens`, `head`."""
@@ -212,145 +203,3 @@ def normalise(parameters: Mapping[str, Tensor], name: str, state: Tensor) -> Ten
     """Return LN(x) = gain (x - mean)/sd + shift over the last axis."""
     gain, shift = parameters[f"{name}_gain"], parameters[f"{name}_shift"]
     return torch.nn.functional.layer_norm(state, gain.shape, gain, shift, EPSILON)
-
-
-def normalisation_jacobian(state: Tensor, gain: Tensor) -> Tensor:
-    """Return (1), with sd^2 = var + `EPSILON`.
-
-    Args:
-        state: [..., d] x.
-        gain: [d].
-
-    Returns:
-        [..., d, d].
-    """
-    d = state.shape[-1]
-    centred = state - state.mean(dim=-1, keepdim=True)
-    deviation = (centred.square().mean(dim=-1, keepdim=True) + EPSILON).sqrt()
-    unit = (centred / deviation).unsqueeze(-1)
-    inner = torch.eye(d).to(state) - 1 / d - unit @ unit.mT / d
-    return gain.unsqueeze(-1) * inner / deviation.unsqueeze(-1)
-
-
-def branch_jacobian(
-    stack: Stack, parameters: Mapping[str, Tensor], branch: str, state: Tensor
-) -> Tensor:
-    """Return J_f of one sequence x [T, d]: [T d, T d]."""
-
-    def flat(x: Tensor) -> Tensor:
-        return apply_branch(stack, parameters, branch, x.reshape(state.shape)).flatten()
-
-    found: Tensor = torch.func.jacrev(flat)(state.flatten())
-    return found
-
-
-def step_jacobian(
-    stack: Stack, parameters: Mapping[str, Tensor], branch: str, state: Tensor
-) -> Tensor:
-    """Return one factor of (2) or (3) for one sequence x_l [T, d]: dx_(l+1)/dx_l [T d, T d]."""
-    gain = parameters[f"{branch}_gain"]
-    one = torch.eye(state.numel()).to(state)
-    if stack.placement == "post":
-        inner = branch_jacobian(stack, parameters, branch, state)
-        after = state + apply_branch(stack, parameters, branch, state)
-        return _block_product(normalisation_jacobian(after, gain), one + inner)
-    inner = branch_jacobian(stack, parameters, branch, normalise(parameters, branch, state))
-    return one + _block_product(normalisation_jacobian(state, gain).mT, inner.mT).mT
-
-
-def _block_product(blocks: Tensor, matrix: Tensor) -> Tensor:
-    """Multiply a block-diagonal matrix of blocks [T, d, d] and a matrix [T d, n]."""
-    return (blocks @ matrix.reshape(*blocks.shape[:2], -1)).reshape(matrix.shape)
-
-
-class Factor(NamedTuple):
-    """One branch of a stack, seen by one sequence."""
-
-    branch: str
-    """Name of the branch, such as `0.first`."""
-    stream: float
-    """Variance of x_l."""
-    added: float
-    """s^2, variance of f."""
-    inner: float
-    """j, root mean square singular value of J_f."""
-    found: float
-    """Root mean square singular value of dx_(l+1)/dx_l."""
-    whole: float
-    """Root mean square singular value of dx_(l+1)/dx_0."""
-
-    def predicted_gain(self, width: int) -> float:
-        """Return the gain of Post-LN, sqrt((1 - 2/d)(1 + j^2)/(1 + s^2)) for d = width."""
-        return float(((1 - 2 / width) * (1 + self.inner**2) / (1 + self.added)) ** 0.5)
-
-
-def factors(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> list[Factor]:
-    """Return the factor of every branch in order, for one sequence [T]."""
-    state = embed_tokens(stack, parameters, tokens)
-    whole = torch.eye(state.numel()).to(state)
-    found = []
-    for layer in range(stack.depth):
-        for which in BRANCHES:
-            branch = f"{layer}.{which}"
-            reads = state if stack.placement == "post" else normalise(parameters, branch, state)
-            added = apply_branch(stack, parameters, branch, reads)
-            jacobian = step_jacobian(stack, parameters, branch, state)
-            whole = jacobian @ whole
-            inner = branch_jacobian(stack, parameters, branch, reads)
-            lengths = (_gain(inner), _gain(jacobian), _gain(whole))
-            found.append(Factor(branch, _variance(state), _variance(added), *lengths))
-            state = next_state(stack, parameters, branch, state)
-    return found
-
-
-def _variance(state: Tensor) -> float:
-    """Return the variance over channels, mean over positions."""
-    return float(state.var(dim=-1, correction=0).mean())
-
-
-def _gain(jacobian: Tensor) -> float:
-    """Return the root mean square singular value of a square matrix."""
-    return float(torch.linalg.matrix_norm(jacobian) / len(jacobian) ** 0.5)
-
-
-def gradients(
-    stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor, labels: Tensor
-) -> Parameters:
-    """Return the gradient of the mean cross-entropy over all positions.
-
-    Args:
-        stack: placement and depth.
-        parameters: theta.
-        tokens: [n, T].
-        labels: [n, T].
-    """
-
-    def loss(tensors: Parameters) -> Tensor:
-        found = logits(stack, tensors, tokens)
-        return torch.nn.functional.cross_entropy(found.flatten(0, -2), labels.flatten())
-
-    return dict(torch.func.grad(loss)(dict(parameters)))
-
-
-class Norms(NamedTuple):
-    """Gradient norms of tensors."""
-
-    names: list[str]
-    """[B] names of the tensors."""
-    norms: Floats
-    """[B] ||g_b||."""
-    sizes: Floats
-    """[B] P_b."""
-
-
-def gradient_norms(gradient: Mapping[str, Tensor], kinds: tuple[Kind, ...]) -> Norms:
-    """Return ||g_b|| and P_b of all tensors of some kinds.
-
-    Args:
-        gradient: by name.
-        kinds: for instance all but `bias`, or `matrix` alone.
-    """
-    names = [name for name in gradient if tensor_kind(name) in kinds]
-    norms = [float(torch.linalg.vector_norm(gradient[name])) for name in names]
-    sizes = [float(gradient[name].numel()) for name in names]
-    return Norms(names, np.array(norms), np.array(sizes))
