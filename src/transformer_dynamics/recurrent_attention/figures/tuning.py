@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from pydantic import Field
+
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     SOLVED,
@@ -29,7 +31,7 @@ class TuningFigure(Figure):
     )  # fmt: skip
     kind: Literal["tuning"]
     """Kind of the figure."""
-    experiment: str = "tuning"
+    experiment: str = Field(default="tuning", exclude_if=lambda name: name == "tuning")
     """Name of the experiment that tries them."""
 
     def sources(self) -> list[tuple[str, str]]:
