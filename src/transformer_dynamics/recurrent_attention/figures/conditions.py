@@ -82,8 +82,8 @@ class ConditionsFigure(Figure):
 
 
 def condition_label(condition: str) -> str:
-    """Return the name of a condition in legends, without its N."""
-    return LEGEND_NAMES.get(_without_size(condition), condition.replace("_", " "))
+    """Return the name of a condition in legends, without its N and without that it was retuned."""
+    return LEGEND_NAMES.get(_base_name(condition), condition.replace("_", " "))
 
 
 def condition_styles(conditions: Iterable[str]) -> "dict[str, Style]":
@@ -98,9 +98,9 @@ def condition_styles(conditions: Iterable[str]) -> "dict[str, Style]":
     # More conditions than colours: the one that is left is black.
     colours = map(to_rgb, (*CATEGORIES, "black"))
     known = dict(zip(LEGEND_NAMES, map(Style, colours, cycle(LINES), MARKERS), strict=True))
-    given = {_without_size(name) for name in names}
+    given = {_base_name(name) for name in names}
     free = cycle([style for name, style in known.items() if name not in given] or known.values())
-    return {name: known.get(_without_size(name)) or next(free) for name in names}
+    return {name: known.get(_base_name(name)) or next(free) for name in names}
 
 
 def explain_penalties(text: str, conditions: Iterable[str]) -> str:
@@ -112,12 +112,12 @@ def explain_penalties(text: str, conditions: Iterable[str]) -> str:
 def condition_place(condition: str) -> int:
     """Return the place of a condition in the order of their styles; unknown ones stand last."""
     names = list(LEGEND_NAMES)
-    base = _without_size(condition)
+    base = _base_name(condition)
     return names.index(base) if base in names else len(names)
 
 
-def _without_size(condition: str) -> str:
-    return re.sub(r"_n\d+", "", condition)
+def _base_name(condition: str) -> str:
+    return re.sub(r"_n\d+|_tuned$", "", condition)
 
 
 def join_tables(figure: ConditionsFigure, measured: Sequence[Measured[Any]]) -> "pd.DataFrame":
