@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from packaging.requirements import Requirement
+
 from replication.base.citation_file import CITATION, name_author, read_citation_file
 from replication.base.errors import InputError
 
@@ -77,7 +79,9 @@ def codemeta(described: Described) -> JsonObject:
             "keywords": citation.get("keywords", []),
             "programmingLanguage": "Python",
             "runtimePlatform": f"Python {package.get('requires-python', '')}".strip(),
-            "softwareRequirements": package.get("dependencies", []),
+            "softwareRequirements": [
+                _required_package(each) for each in package.get("dependencies", [])
+            ],
             "codeRepository": citation.get("repository-code", ""),
             "url": citation.get("url", ""),
             "identifier": _doi(citation),
@@ -126,10 +130,23 @@ def _agent(author: JsonObject) -> JsonObject:
     )
 
 
+def _required_package(requirement: str) -> JsonObject:
+    """Return a package and its versions, such as `pydantic` and `>=2.10`, as CodeMeta names it."""
+    found = Requirement(requirement)
+    return _without_empty(
+        {
+            "@type": "SoftwareApplication",
+            "name": found.name,
+            "softwareVersion": str(found.specifier),
+        }
+    )
+
+
 def _article(reference: JsonObject) -> JsonObject:
     return _without_empty(
         {
-            "@type": "ScholarlyArticle",
+            # CodeMeta's own vocabulary has no articles; `schema` is its prefix of schema.org.
+            "@type": "schema:ScholarlyArticle",
             "@id": reference.get("url", ""),
             "name": reference["title"],
             "author": [_agent(each) for each in reference["authors"]],
