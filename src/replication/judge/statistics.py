@@ -6,13 +6,17 @@ least as favourable to the claim as the seeds' own, if the null hypothesis is tr
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy  # its modules are loaded where they are used: they cost most of a second
 from numpy.typing import ArrayLike, NDArray
 
 from replication.base.errors import InputError, UnmeasurableError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +61,27 @@ def t_interval(values: ArrayLike, confidence: float) -> Limits:
             (0, 1).
     """
     return _limits(_mean(values), confidence)
+
+
+def add_intervals(rows: "pd.DataFrame", keys: Sequence[str], confidence: float) -> "pd.DataFrame":
+    """Add the mean over seeds of column `value`, and its t interval, to each group of rows.
+
+    Args:
+        rows: one row per seed of each group.
+        keys: columns that tell groups apart; a missing value is a group of its own.
+        confidence: as in `t_interval`.
+
+    Returns:
+        The rows, group by group, with columns mean, lower and upper; one seed has no interval.
+    """
+    import pandas as pd
+
+    parts = []
+    for _, own in rows.groupby(list(keys), dropna=False, sort=False):
+        values = own["value"]
+        ends = t_interval(values, confidence) if len(values) > 1 else (math.nan, math.nan)
+        parts.append(own.assign(mean=values.mean(), lower=ends[0], upper=ends[1]))
+    return pd.concat(parts, ignore_index=True)
 
 
 def t_test_below(values: ArrayLike, bound: float) -> float:

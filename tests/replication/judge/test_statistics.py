@@ -12,6 +12,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 from replication.base.errors import InputError
 from replication.judge.corrections import correct_p_values, hochberg
 from replication.judge.statistics import (
+    add_intervals,
     pooled_std,
     resolution,
     sign_interval,
@@ -372,3 +373,19 @@ def test_settings_that_cannot_be_used(judge, message):
     with pytest.raises(InputError) as caught:
         judge([1.0, 2.0, 4.0])
     assert message in caught.value.message
+
+
+def test_intervals_of_groups():
+    rows = pd.DataFrame(
+        {
+            "set": ["b", "a", "b", None, "b", "a"],
+            "seed": [1, 1, 2, 1, 3, 2],
+            "value": [1.0, 5.0, 2.0, 7.0, 6.0, 9.0],
+        }
+    )
+    found = add_intervals(rows, ["set"], 0.9)
+    assert found["value"].tolist() == [1.0, 2.0, 6.0, 5.0, 9.0, 7.0]
+    assert found["mean"].tolist() == [3.0, 3.0, 3.0, 7.0, 7.0, 7.0]
+    low, high = t_interval([1.0, 2.0, 6.0], 0.9)
+    assert (found["lower"][0], found["upper"][0]) == (low, high)
+    assert found["lower"].isna().tolist() == [False] * 5 + [True]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LOSS, *GINIS = "loss", "gini_norm", "gini_density"
 """Quantities: loss of SGD-m minus that of Adam, and Ginis of Post-LN minus those of Pre-LN."""
+KEYS = ("quantity", "name", "task", "clip", "batch", "depth", "state")
+"""Columns of which each row of the picture has its own values."""
 
 
 class Differences(Figure):
@@ -55,10 +57,13 @@ def table(figure: Differences, *measured: Measured[Any]) -> "pd.DataFrame":
     """
     import pandas as pd
 
+    from replication.judge.statistics import add_intervals
+
     *trained, pairs = measured
     losses = [part for each in trained for part in _loss_gaps(each.table)]
     found = pd.concat([*losses, placement_gaps(pairs.table)], ignore_index=True)
-    return add_intervals(found, figure.confidence).reindex(columns=list(figure.columns))
+    found = add_intervals(found, KEYS, figure.confidence)
+    return found.reindex(columns=list(figure.columns))
 
 
 def _loss_gaps(table: "pd.DataFrame") -> "Iterator[pd.DataFrame]":
@@ -91,21 +96,6 @@ def placement_gaps(table: "pd.DataFrame") -> "pd.DataFrame":
     return gaps.rename(columns={"metric": "quantity"}).assign(
         name="depth " + gaps["depth"].astype(str)
     )
-
-
-def add_intervals(rows: "pd.DataFrame", confidence: float) -> "pd.DataFrame":
-    """Add mean, lower and upper over seeds of each row; one seed has no interval."""
-    import pandas as pd
-
-    from replication.judge.statistics import t_interval
-
-    keys = ["quantity", "name", "task", "clip", "batch", "depth", "state"]
-    parts = []
-    for _, own in rows.groupby(keys, dropna=False, sort=False):
-        values = own["value"]
-        ends = t_interval(values, confidence) if len(values) > 1 else (float("nan"),) * 2
-        parts.append(own.assign(mean=values.mean(), lower=ends[0], upper=ends[1]))
-    return pd.concat(parts, ignore_index=True)
 
 
 def draw(figure: Differences, table: "pd.DataFrame", published: None = None) -> "Drawing":

@@ -65,19 +65,14 @@ def compare_methods(rows: "pd.DataFrame", figure: FeatureChange) -> "pd.DataFram
     import numpy as np
     import pandas as pd
 
-    from replication.judge.statistics import t_interval
+    from replication.judge.statistics import add_intervals
 
     keys = ["rates", "set", "rate", "seed"]
     # In the order of rows: own rates first, and sets as they are trained.
     wide = rows.pivot(index=keys, columns="method", values="difference")
     wide = wide.reindex(pd.MultiIndex.from_frame(rows[keys].drop_duplicates())).dropna()
     wide = wide.assign(value=np.log(wide["ft"] / wide["lp_ft"])).reset_index()
-    parts = []
-    for _, own in wide.groupby(keys[:-1], sort=False):
-        values = own["value"]
-        ends = t_interval(values, figure.confidence) if len(own) > 1 else (float("nan"),) * 2
-        parts.append(own.assign(mean=values.mean(), lower=ends[0], upper=ends[1]))
-    return pd.concat(parts, ignore_index=True)[list(figure.columns)]
+    return add_intervals(wide, keys[:-1], figure.confidence)[list(figure.columns)]
 
 
 def draw(figure: FeatureChange, table: "pd.DataFrame", published: None = None) -> "Drawing":

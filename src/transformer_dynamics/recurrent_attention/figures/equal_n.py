@@ -46,6 +46,8 @@ def table(figure: EqualN, *measured: Measured[MetricJob[Accuracy]]) -> "pd.DataF
     """
     import pandas as pd
 
+    from replication.judge.statistics import add_intervals
+
     count = len(figure.akorn)
     solved = {
         name: pd.concat([_last(each) for each in tables])
@@ -53,7 +55,8 @@ def table(figure: EqualN, *measured: Measured[MetricJob[Accuracy]]) -> "pd.DataF
     }
     rows = solved["akorn"].rename(columns={"solved": "akorn"})
     both = rows.merge(solved["itrsa"].rename(columns={"solved": "itrsa"}), on=["N", "T", "seed"])
-    return add_differences(both, figure.confidence)[list(figure.columns)]
+    both = both.assign(value=both["akorn"] - both["itrsa"]).sort_values("N", kind="stable")
+    return add_intervals(both, ["N"], figure.confidence)[list(figure.columns)]
 
 
 def _last(measured: Measured[MetricJob[Accuracy]]) -> "pd.DataFrame":
@@ -62,20 +65,6 @@ def _last(measured: Measured[MetricJob[Accuracy]]) -> "pd.DataFrame":
     rows = rows[rows["loops"] == rows["loops"].max()].rename(columns={"loops": "T"})
     sized: pd.DataFrame = rows.assign(N=measured.job.train.model.block)
     return sized[["N", "T", "seed", "solved"]]
-
-
-def add_differences(both: "pd.DataFrame", confidence: float) -> "pd.DataFrame":
-    """Add AKOrN minus ItrSA by seed, with mean and t interval of each N; one seed has none."""
-    import pandas as pd
-
-    from replication.judge.statistics import t_interval
-
-    both = both.assign(value=both["akorn"] - both["itrsa"])
-    parts = []
-    for _, own in both.groupby("N"):
-        ends = t_interval(own["value"], confidence) if len(own) > 1 else (float("nan"),) * 2
-        parts.append(own.assign(mean=own["value"].mean(), lower=ends[0], upper=ends[1]))
-    return pd.concat(parts, ignore_index=True)
 
 
 def draw(figure: EqualN, table: "pd.DataFrame", published: None = None) -> "Drawing":
