@@ -342,7 +342,8 @@ def test_several_seeds_of_a_candidate_are_dots_around_their_mean():
         ],
         columns=list(tuning.TuningFigure.columns),
     )
-    drawing = tuning.draw(tuning.TuningFigure(kind="tuning", experiment="tuning_seeds"), table)
+    figure = tuning.TuningFigure(kind="tuning_seeds", experiment="tuning_seeds")
+    drawing = tuning.draw(figure, table)
     (axes,) = drawing.axes
     assert axes.lines[0].get_ydata().tolist() == pytest.approx([0.3, 0.3])
     (dots,) = axes.collections

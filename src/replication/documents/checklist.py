@@ -119,7 +119,8 @@ def codecheck(studies: Sequence[StudyJobs]) -> JsonObject:
 
 def _manifest_items(study: StudyJobs) -> Iterator[JsonObject]:
     for name, figure in study.figures.items():
-        label, table = study.registry.figures[figure.kind].label, study.table(name)
+        label = study.registry.figure_text(name, figure.kind).label
+        table = study.table(name)
         yield {"file": f"{table.removesuffix('.csv')}.pdf", "comment": f"{label}, drawn"}
         yield {"file": table, "comment": f"{label}, the numbers that are drawn"}
     verdicts = study.study.scorecard

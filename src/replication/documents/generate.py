@@ -118,7 +118,7 @@ def check_texts(studies: Iterable[StudyResults]) -> None:
         for name, figure in told.jobs.figures.items():
             if told.reference is None or figure_path(name) not in told.reference.tables:
                 continue
-            text = told.jobs.registry.figures[figure.kind]
+            text = told.jobs.registry.figure_text(name, figure.kind)
             table = told.reference.tables[figure_path(name)]
             CitedFigure.of(told.jobs, name, table, told.reference.verdicts.get).cite(text)
             for part in (text.drawn, text.caption):

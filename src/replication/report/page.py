@@ -10,7 +10,6 @@ import click
 import pandas as pd
 from jinja2 import Environment
 
-from replication.base.errors import InputError
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import method_value
@@ -153,7 +152,7 @@ def _figures(
     return {
         "scorecard": made.get(SCORECARD),
         "figures": [made[name] for name in in_order_of_paper(labels) if name != SCORECARD],
-        "missing": [(item, registry.figures[item.kind]) for item in shown.missing],
+        "missing": [(item, registry.figure_text(item.name, item.kind)) for item in shown.missing],
     }
 
 
@@ -226,12 +225,7 @@ def _figure(
     root: Path,
 ) -> dict[str, Any]:
     own = shown.own.texts.get(source.name)
-    text = own or registry.figures.get(source.kind)
-    if text is None:
-        raise InputError(
-            f"the registry says nothing of the kind '{source.kind}' of figure"
-            f" {source.name}; add it under figures"
-        )
+    text = own or registry.figure_text(source.name, source.kind)
     numbers = read_numbers(source.table, source.checksum, shown.study)
     texts = CitedFigure(
         shown.study,

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
+from replication.base.errors import InputError
 from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
 from replication.base.yaml_files import read_yaml
 from replication.study.claims import BEYOND, SHOWN, Claim, Number, OwnClaim, Statistical, Text
@@ -254,6 +255,23 @@ class Registry(Strict):
                         f" decides a sentence of its abstract: {sentence.words}"
                     )
         return self
+
+    def figure_text(self, figure: str, kind: str) -> FigureText:
+        """Return the texts of a kind of figure.
+
+        Args:
+            figure: name of the figure that is shown.
+            kind: its kind.
+
+        Raises:
+            InputError: if there are none.
+        """
+        if kind not in self.figures:
+            raise InputError(
+                f"the registry says nothing of the kind '{kind}' of figure {figure}; add it under"
+                " figures"
+            )
+        return self.figures[kind]
 
     @property
     def new_sentences(self) -> dict[str, list[Sentence]]:

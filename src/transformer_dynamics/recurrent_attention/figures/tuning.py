@@ -29,7 +29,7 @@ class TuningFigure(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "condition", "quantity", "value", "seed", "loops", "solved", "cells", "is_best",
     )  # fmt: skip
-    kind: Literal["tuning"]
+    kind: Literal["tuning", "tuning_seeds"]
     """Kind of the figure."""
     experiment: str = Field(default="tuning", exclude_if=lambda name: name == "tuning")
     """Name of the experiment that tries them."""
