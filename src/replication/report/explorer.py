@@ -1,7 +1,7 @@
 """The part of a page that a study brings itself, if it has a folder `explorer/`.
 
 * `panel.html`: the section, a Jinja template, which says something without scripts, too;
-* `style.css`: added to the page's;
+* `style.css`, if there is one: added to the page's;
 * `*.js`: added to the page's in the order of their names; nothing else may be loaded;
 * `data.py`: `data(settings, tables)` gives what the template is given by name.
 
@@ -10,7 +10,7 @@ What all explorers share stands in `templates/`, each before their own: `explore
 """
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,10 +71,14 @@ def explorer(
     (program,) = explorer_programs(study)
     read = find_studies()[study].settings.parse(settings, study)
     data = importlib.import_module(program).data(read, tables)
-    panel, style, *scripts = (path.read_text(encoding="utf-8") for path in files)
-    html = Markup(environment.from_string(panel).render(data))
+    panel = _read_all(files, ".html")
     return Explorer(
-        html,
-        STYLE.read_text(encoding="utf-8") + style,
-        "".join([SCRIPT.read_text(encoding="utf-8"), *scripts]),
+        Markup(environment.from_string(panel).render(data)),
+        _read_all([STYLE, *files], ".css"),
+        _read_all([SCRIPT, *files], ".js"),
     )
+
+
+def _read_all(files: Iterable[Path], ending: str) -> str:
+    """Return the texts of the files with an ending, one after the other."""
+    return "".join(path.read_text(encoding="utf-8") for path in files if path.suffix == ending)
