@@ -33,7 +33,7 @@ def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(tem
     project = template
     folder = project.folder / "results/scan_and_snap/runs/syn_medium"
     folder.mkdir(parents=True)
-    names = [".1.npz.k3_x9abc", ".1.npz.k3_x9ab", ".gitkeep", "1.npz"]
+    names = [".1.npz.0a1b2c3d", ".1.npz.0a1b2c3", ".gitkeep", "1.npz"]
     now = time.time()
     for number, name in enumerate(names):
         (folder / name).touch()
@@ -47,7 +47,7 @@ def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(tem
     times = [(folder / name).stat().st_mtime for name in names[1:]]
     assert np.diff(times) == pytest.approx([1, 1])
     assert now <= max(times) <= time.time()
-    assert sorted(path.name for path in folder.iterdir()) == [".1.npz.k3_x9ab", ".gitkeep", "1.npz"]
+    assert sorted(path.name for path in folder.iterdir()) == [".1.npz.0a1b2c3", ".gitkeep", "1.npz"]
     assert not locks.exists() or not list(locks.iterdir())
 
 

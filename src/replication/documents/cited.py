@@ -175,16 +175,6 @@ class _Sources:
         """Studies that have a reference, with it."""
         return [(told.jobs, told.reference) for told in self.studies if told.reference]
 
-    @cached_property
-    def _figures(self) -> dict[str, tuple[StudyJobs, str, Reference]]:
-        """Figures whose tables are kept, by their paths below `figures/`, without ending."""
-        return {
-            study.table(name).removeprefix("figures/").removesuffix(".csv"): (study, name, kept)
-            for study, kept in self._kept
-            for name in study.figures
-            if figure_path(name) in kept.tables
-        }
-
     def _study(self, name: str) -> StudyResults:
         for told in self.studies:
             if told.name == name:
@@ -220,10 +210,12 @@ class _Sources:
         return f"{link}: {short_verdict(verdict, late=late)}"
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the numbers of all figures."""
+        """Return the numbers of all figures, by their paths below `figures/`, without ending."""
         return {
-            below: kept.tables[figure_path(name)]
-            for below, (_, name, kept) in self._figures.items()
+            study.table(name).removeprefix("figures/").removesuffix(".csv"): kept.tables[path]
+            for study, kept in self._kept
+            for name in study.figures
+            if (path := figure_path(name)) in kept.tables
         }
 
     def pictures(self, study: str, *names: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from replication.judge.verdicts import BEST_FIRST
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -43,8 +45,6 @@ STYLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Marker of a comparison by its decision."""
 STYLES["less"] = STYLES["none"]
-WORST_FIRST = ("fails", "none", "less", "open", "holds")
-"""Decisions, from that which speaks most against a claim."""
 GROUPS = {
     "verified": "hold", "reproduced": "hold", "replicated": "hold", "in part": "hold in part",
     "does not hold": "do not hold", "open": "are open", "not tested": "are not tested",
@@ -341,8 +341,8 @@ def _draw_line(page: Page, at: float, line: Line, rows: "pd.DataFrame") -> None:
 
 def _colour(rows: "pd.DataFrame") -> str:
     """Return the colour of the comparison that speaks most against a claim."""
-    decisions = set(rows["decision"])
-    style = next((STYLES[name] for name in WORST_FIRST if name in decisions), STYLES["open"])
+    known = (decision for decision in rows["decision"] if decision in BEST_FIRST)
+    style = STYLES[max(known, key=BEST_FIRST.index, default="open")]
     return str(style.get("color") or style["edgecolor"])
 
 

@@ -46,6 +46,10 @@ DECISIONS: dict[Decision, str] = {
 """Meaning of each decision of a comparison; it takes the first that the data allow."""
 
 
+BEST_FIRST: tuple[Decision, ...] = ("holds", "open", "less", "none", "fails")
+"""Decisions, from that which speaks most for a claim."""
+
+
 class Comparison(Strict):
     """One comparison of a claim, judged."""
 

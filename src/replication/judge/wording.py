@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from replication.judge.verdicts import DECISIONS, Comparison, comparisons_that_count
+from replication.judge.verdicts import BEST_FIRST, DECISIONS, Comparison, comparisons_that_count
 
 MOST_NAMED_CELLS = 4
 """Largest number of comparisons with the same decision that a sentence names."""
@@ -100,7 +100,7 @@ def _unfavourableness(item: Comparison) -> tuple[int, float]:
 
     Where a claim has a range, its width is the unit, as comparisons can have ranges of their own.
     """
-    rank = ["holds", "open", "less", "none", "fails"].index(item.decision)
+    rank = BEST_FIRST.index(item.decision)
     excess = max(
         -np.inf if item.lower is None else item.lower - item.estimate,
         -np.inf if item.upper is None else item.estimate - item.upper,

@@ -1,12 +1,10 @@
 """Say whether overlays of the configuration can be used."""
 
-from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import click
 
-from replication.plan.configuration import configure, merge, read_overlay
+from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
 
@@ -16,7 +14,5 @@ from replication.study.studies import find_studies
 def main(overlays: tuple[Path, ...]) -> None:
     """Merge and check overlays, as Snakemake would."""
     studies = find_studies()
-    changes: dict[str, Any] = reduce(merge, map(read_overlay, overlays), {})
-    changes.pop("study", None)
-    Jobs.of(configure(changes, studies), studies)
+    Jobs.of(configure(read_overlays(overlays), studies), studies)
     click.echo("Nothing is wrong with this configuration.")

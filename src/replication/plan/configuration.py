@@ -2,9 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -169,6 +169,16 @@ def read_overlay(path: Path) -> dict[str, Any]:
             f"{path}: has no sections; write the name of a study and what differs in it"
         )
     return changes
+
+
+def read_overlays(paths: Iterable[Path]) -> dict[str, Any]:
+    """Read and merge overlays, without the studies that they ask Snakemake for.
+
+    Raises:
+        InputError: as `read_overlay`.
+    """
+    changes: dict[str, Any] = reduce(merge, map(read_overlay, paths), {})
+    return {key: value for key, value in changes.items() if key != "study"}
 
 
 def merge(data: Any, changes: Any) -> Any:

@@ -14,7 +14,7 @@ import yaml
 
 from replication.base.errors import InputError
 from replication.base.strict import unknown_key
-from replication.plan.configuration import configure, merge, read_overlay
+from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import Experiment
@@ -95,10 +95,7 @@ def main(overlays: tuple[Path, ...], study: str, experiment: str | None) -> None
     studies = find_studies()
     if study not in studies:
         raise InputError(f"study: {unknown_key(study, [*studies])}")
-    changes: dict[str, Any] = reduce(merge, map(read_overlay, overlays), {})
-    # Snakemake alone reads which studies an overlay asks for.
-    changes.pop("study", None)
-    jobs = Jobs.of(configure(changes, studies), studies).studies[study]
+    jobs = Jobs.of(configure(read_overlays(overlays), studies), studies).studies[study]
     if experiment is None:
         told: Settings = experiments_in_short(jobs)
     elif experiment in jobs.experiments:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
 import yaml
 from markupsafe import Markup
 
@@ -97,12 +96,10 @@ def compare_with_paper(
         0,
     )
     keys, values = list(columns[:count]), list(columns[count:])
-    both = ours.merge(paper, on=keys, suffixes=("", " of the paper")) if count else pd.DataFrame()
-    both = (
-        both.dropna(subset=[*values, *(f"{name} of the paper" for name in values)])
-        if len(both)
-        else both
-    )
+    if not count:
+        return None
+    both = ours.merge(paper, on=keys, suffixes=("", " of the paper"))
+    both = both.dropna(subset=[*values, *(f"{name} of the paper" for name in values)])
     if both.empty:
         return None
     rows = [

@@ -69,7 +69,6 @@ def documents(registry: Registry) -> Iterator[str]:
     known = _citable_values(
         [told(registry.model_copy(update={"url": "https://a.org"}))], [], "README.md"
     )
-    yield str(known["caption"]("example/fig2"))
     yield str(known["abstract"]("example"))
     for lines in ("headlines", "not_holding"):
         yield str(known[lines]())

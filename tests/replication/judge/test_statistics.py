@@ -146,11 +146,17 @@ def test_change_along_two_levels_is_their_difference():
     assert found.to_numpy() == pytest.approx((wide[10.0] - wide[2.0]).to_numpy())
 
 
-@pytest.mark.parametrize("missing", ["level", "seed"])
-def test_change_along_needs_every_seed_at_two_levels(missing):
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("level", "a: value has 1 of the 2 or more values along level that are needed"),
+        ("seed", "a: a seed lacks value at some level that others have"),
+    ],
+)
+def test_change_along_needs_every_seed_at_two_levels(missing, said):
     table = levels_of(np.zeros(3), (1, 1, 1), np.random.default_rng(16))
     table = table[table["level"] == 2.0] if missing == "level" else table.iloc[1:]
-    with pytest.raises(InputError, match="a: a change along level needs two or more levels"):
+    with pytest.raises(InputError, match=said):
         change_along(table, "level")
 
 
