@@ -30,17 +30,33 @@ from transformer_dynamics.gradient_heterogeneity.figures import (
     one_step,
     schedules,
 )
+from transformer_dynamics.gradient_heterogeneity.settings.experiments import Grid
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity
 
 FIGURES = configure({}, {STUDY.name: STUDY}).section(STUDY.name).figures
+USED = dict.fromkeys(
+    FIGURES["fig6"].tried.values(),
+    Grid.model_validate(
+        {
+            "cases": {
+                "cola": {
+                    "network": {"net": "encoder", "texts": "cola"},
+                    "steps": 1,
+                    "rates": {"adam": [3e-4], "sgd": [0.1]},
+                }
+            }
+        }
+    ),
+)
+"""Experiments that use two rates, by name."""
 
 
-def table_of(module, name, *tables):
+def table_of(module, name, *tables, **uses):
     """A figure's table, whose picture shows nothing else."""
     import matplotlib.pyplot as plt
 
     figure = FIGURES[name]
-    found = module.table(figure, *(Measured(table, None) for table in tables))
+    found = module.table(figure, *(Measured(table, None) for table in tables), **uses)
     assert {*figure.columns} <= {*found}
     drawn = module.draw(figure, found, None)
     assert not [*unknown_marks(drawn, [found])]
@@ -221,11 +237,7 @@ def test_rates_that_are_best_and_that_are_used():
     # The endpoint has another order, and one training was lost.
     losses = {1e-4: 0.5, 3e-4: 0.4, 1e-3: 0.6, 0.1: np.nan, 0.3: 0.9}
     tried = tried.assign(training_loss=tried["rate"].map(losses))
-    used = endpoints([
-        {"optimiser": "adam", "rate": 3e-4, "value": 1.0},
-        {"optimiser": "sgd", "rate": 0.1, "value": 1.0},
-    ])  # fmt: skip
-    found = table_of(fig6, "fig6", *[tried, used] * len(FIGURES["fig6"].tried))
+    found = table_of(fig6, "fig6", *[tried] * len(FIGURES["fig6"].tried), experiments=USED)
     own = found[found["tuning"] == "tuning_text"].set_index(["optimiser", "rate"])
     assert len(own) == 5
     assert own.index[own["is_best"]].to_list() == [("adam", 3e-4), ("sgd", 0.3)]
@@ -235,7 +247,7 @@ def test_rates_that_are_best_and_that_are_used():
 def test_what_was_lost_leaves_the_rest_of_a_figure():
     tried = endpoints([{"optimiser": "sgd", "rate": rate, "value": 1.0} for rate in (0.1, 0.3)])
     lost = tried.assign(training_loss=np.nan)
-    found = table_of(fig6, "fig6", *[lost, tried] * len(FIGURES["fig6"].tried))
+    found = table_of(fig6, "fig6", *[lost] * len(FIGURES["fig6"].tried), experiments=USED)
     assert not found["is_best"].any()
     table = tensors()
     table.loc[(table["net"] == "minilm") & (table["seed"] == 2), "norm"] = np.nan

@@ -284,3 +284,7 @@ def test_rates_of_the_reference_had_the_least_training_loss():
     tried = pd.read_csv(REFERENCE / "figures/fig6.csv")
     assert tried["is_used"].sum() == 20
     assert tried["is_best"][tried["is_used"]].all()
+
+    later = pd.read_csv(REFERENCE / "figures/later_rates.csv")
+    assert later["is_used"].sum() == 8
+    assert later["is_best"][later["is_used"]].all()

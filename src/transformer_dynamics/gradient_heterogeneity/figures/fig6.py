@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.settings.experiments import Grid
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class Fig6(Figure):
         "tuning", "case", "optimiser", "rate", "clip", "schedule", "epsilon", "exponent",
         "block_rates", "seed", "endpoint", "training_loss", "is_best", "is_used",
     )  # fmt: skip
-    kind: Literal["fig6"]
+    uses: ClassVar[tuple[str, ...]] = ("experiments",)
+    kind: Literal["fig6", "later_rates"]
     """Kind of the figure."""
     tried: dict[str, str] = {
         "tuning_text": "optimisers_text",
@@ -35,11 +37,13 @@ class Fig6(Figure):
     """Experiment that uses rates, by the one that tries them."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the endpoints of both of every pair."""
-        return [(name, "endpoint") for pair in self.tried.items() for name in pair]
+        """Return the endpoints of the experiments that try rates."""
+        return [(name, "endpoint") for name in self.tried]
 
 
-def table(figure: Fig6, *measured: Measured[MetricJob]) -> "pd.DataFrame":
+def table(
+    figure: Fig6, *measured: Measured[MetricJob], experiments: dict[str, Grid]
+) -> "pd.DataFrame":
     """Collect a row per rate; the best has the least training loss, and seeds that count use one.
 
     Lost training has no number.
@@ -47,12 +51,13 @@ def table(figure: Fig6, *measured: Measured[MetricJob]) -> "pd.DataFrame":
     import pandas as pd
 
     parts = []
-    for place, name in enumerate(figure.tried):
-        tried, used = (each.table for each in measured[2 * place : 2 * place + 2])
-        ends = tried[tried["is_last"]].assign(tuning=name)
-        keys = [*KEYS[1:], "rate"]
-        known = set(used[keys].fillna(0).itertuples(index=False, name=None))
-        is_used = [key in known for key in ends[keys].fillna(0).itertuples(index=False, name=None)]
+    for (name, used), each in zip(figure.tried.items(), measured, strict=True):
+        ends = each.table[each.table["is_last"]].assign(tuning=name)
+        cases = experiments[used].cases
+        is_used = [
+            case in cases and rate in cases[case].rates.get(optimiser, ())
+            for case, optimiser, rate in ends[["case", "optimiser", "rate"]].itertuples(index=False)
+        ]
         parts.append(ends.assign(is_used=is_used))
     found = pd.concat(parts, ignore_index=True)
     least = found.groupby(KEYS, dropna=False)["training_loss"].transform("min")
