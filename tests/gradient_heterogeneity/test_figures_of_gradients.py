@@ -244,6 +244,26 @@ def test_rates_that_are_best_and_that_are_used():
     assert own.index[own["is_used"]].to_list() == [("adam", 3e-4), ("sgd", 0.1)]
 
 
+def test_later_rates_have_titles_of_their_own():
+    rows = pd.DataFrame({"exponent": [-1.0], "block_rates": [False]})
+    titles = {
+        fig6.case_title(tuning, case, rows)
+        for tuning, case in (
+            ("tuning_images", "fashion"),
+            ("tuning_vision", "fashion"),
+            ("tuning_text", "cola"),
+            ("tuning_constant", "cola"),
+        )
+    }
+    assert titles == {
+        "Fashion-MNIST, CNN",
+        "Fashion-MNIST, ViT-S",
+        "CoLA",
+        "CoLA, constant schedule",
+    }
+    assert fig6.case_title("tuning_coordinates", "q_minus1", rows).endswith("$q=-1$")
+
+
 def test_what_was_lost_leaves_the_rest_of_a_figure():
     tried = endpoints([{"optimiser": "sgd", "rate": rate, "value": 1.0} for rate in (0.1, 0.3)])
     lost = tried.assign(training_loss=np.nan)

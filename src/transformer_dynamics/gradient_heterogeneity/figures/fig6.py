@@ -10,8 +10,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-COLUMNS = 3
-"""Number of panels in a row."""
+TITLES = {
+    "tuning_full_batch": "TREC-6, full batch",
+    "tuning_vision": "Fashion-MNIST, ViT-S",
+    "tuning_constant": "CoLA, constant schedule",
+}
+"""Titles of experiments whose one case is named as that of another experiment."""
 KEYS = ["tuning", "case", "optimiser", "epsilon", "exponent", "block_rates", "schedule"]
 """Columns of that for which a rate is chosen."""
 
@@ -78,9 +82,10 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
     )
 
     panels = list(table.groupby(["tuning", "case"], sort=False))
-    height = -(-len(panels) // COLUMNS)
+    columns = 3 if len(panels) > 4 else 2
+    height = -(-len(panels) // columns)
     drawing, grid = plt.subplots(
-        height, COLUMNS, figsize=(WIDTH, 0.5 + 1.55 * height), squeeze=False, layout="constrained"
+        height, columns, figsize=(WIDTH, 0.5 + 1.55 * height), squeeze=False, layout="constrained"
     )
     for axes in grid.flat[len(panels) :]:
         axes.axis("off")
@@ -101,7 +106,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
         axes.margins(0.1)
     for line in grid:
         line[0].set_ylabel("training loss (nats)")
-    for axes in grid.flat[max(len(panels) - COLUMNS, 0) : len(panels)]:
+    for axes in grid.flat[max(len(panels) - columns, 0) : len(panels)]:
         axes.set_xlabel("learning rate")
     lost = int(table["training_loss"].isna().sum())
     title = f"{seed_count(table['seed'])}; full: rates that are used; {lost} runs were lost"
@@ -113,11 +118,11 @@ def case_title(tuning: str, name: str, rows: "pd.DataFrame") -> str:
     """Return the title of a case of an experiment, which has these rows."""
     from transformer_dynamics.gradient_heterogeneity.figures.labels import case_label
 
-    if tuning == "tuning_full_batch":
-        return case_label("full_batch")
+    if tuning in TITLES:
+        return TITLES[tuning]
     if tuning == "tuning_adam":
         return rf"Adam, $\epsilon={rows['epsilon'].iloc[0]:g}$"
-    if tuning == "tuning_reparametrised":
+    if tuning in {"tuning_reparametrised", "tuning_coordinates"}:
         is_split = bool(rows["block_rates"].iloc[0])
         return (
             "a rate by block"
