@@ -209,8 +209,8 @@ def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
         handles=[*handles, Patch(facecolor=SHADE, edgecolor="0.3", label="needed range")],
         loc="outside lower center", ncols=len(handles) + 1, columnspacing=1, handlelength=1.2,
         handletextpad=0.4, frameon=False, title_fontsize=6.5,
-        title="Dot: median estimate of a claim's comparisons, each on"
-        f" {span(table['seeds'], 9)} seeds. Beside it: how many of them hold.\n"
-        "=: the variant changes nothing here. The claim's own verdict is another: it has its own"
+        title="Across: the quantity of the claim. Dot: median estimate of its comparisons, each on"
+        f" {span(table['seeds'], 9)} seeds.\nBeside it: how many of them hold. "
+        "=: the variant changes nothing here.\nThe claim's own verdict is another: it has its own"
         " seeds or correction." + untested,
     )  # fmt: skip

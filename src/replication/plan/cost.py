@@ -28,7 +28,8 @@ MEASURED = (
     "A recorded time is that of the job's last run, on a machine that had other work, too. A job"
     " without a record is estimated: it takes as long for a seed as the recorded jobs of the same"
     " experiment, or else as long as the operations of its training. Memory is that of recorded"
-    " jobs. `snakemake -n` tells the time of all jobs that are still to run."
+    " jobs. Metrics that no figure and no claim reads are not counted. `snakemake -n` tells the"
+    " time of all jobs that are still to run."
 )
 """Stands above the table."""
 HEADER = (
@@ -78,9 +79,11 @@ class Cost(Strict):
 def costs(study: StudyJobs, records: Records) -> list[Cost]:
     """Return the cost of every experiment of a study, then of the rest, then the sum.
 
-    Variants of an experiment, named after it and a hyphen, count as one. A job that is not recorded
-    takes as long as those beside it, or as its operations say. What Snakemake measured in this
-    folder does not count: the documents that tell the costs are the same everywhere.
+    Variants of an experiment, named after it and a hyphen, count as one. Experiments and metrics
+    that no figure and no claim reads do not count, as the workflow does not make them. A job that
+    is not recorded takes as long as those beside it, or as its operations say. What Snakemake
+    measured in this folder does not count: the documents that tell the costs are the same
+    everywhere.
 
     Args:
         study: its jobs.
@@ -90,12 +93,19 @@ def costs(study: StudyJobs, records: Records) -> list[Cost]:
     jobs: dict[str, dict[str, float]] = {}
     runs: Counter[str] = Counter()
     for experiment, parts in study.experiments.items():
+        metrics = {
+            part: job
+            for part, job in parts.metrics.items()
+            if (experiment, part) in study.metrics_read
+        }
+        if not metrics:
+            continue
         base, hyphen, _ = experiment.partition("-")
         what = f"variants of {base}" if hyphen else base
         runs[what] += len(parts.runs)
         jobs.setdefault(what, {}).update(
             (f"logs/{name}/{stage}/{experiment}/{part}", job.operations)
-            for stage, made in (("runs", parts.runs), ("metrics", parts.metrics))
+            for stage, made in (("runs", parts.runs), ("metrics", metrics))
             for part, job in made.items()
         )
     figures = {f"logs/{study.table(each).removesuffix('.csv')}" for each in study.figures}

@@ -156,6 +156,17 @@ class StudyJobs:
         # With none of them, it is a name that no experiment has: who reads it refuses it.
         return found or [experiment]
 
+    @cached_property
+    def metrics_read(self) -> set[tuple[str, str]]:
+        """Experiment and metric of every table that a figure or a claim reads, under variants too.
+
+        The workflow makes no others unless they are asked for by name.
+        """
+        judged = [*((claim, "") for claim in self.claims), *self.varied_cells]
+        by_claims = (source for cell in judged for source in self.sources(*cell))
+        by_figures = (source for figure in self.figures.values() for source in figure.sources())
+        return {*by_claims, *by_figures}
+
     def batch(self, claim: str, variant: str = "") -> str:
         """Return the name of the job that measures a claim: its module and experiments.
 

@@ -40,10 +40,14 @@ def test_costs_sum_up_what_is_recorded_of_every_experiment(tmp_path, monkeypatch
     study = Jobs.of(configure({}, {"example": found["example"]}), {"example": found["example"]})
     runs = [*study.studies["example"].experiments["replication"].runs]
     first, *others = (f"logs/example/runs/replication/{run}" for run in runs)
-    metrics = study.studies["example"].experiments["replication"].metrics
+    example = study.studies["example"]
+    metrics = {name for experiment, name in example.metrics_read if experiment == "replication"}
+    # Nothing but a reference reads a fingerprint, and no figure shows this experiment's error.
+    assert {*example.experiments["replication"].metrics} - metrics == {"error", "fingerprint"}
     measured = {f"logs/example/metrics/replication/{name}": 30.0 for name in metrics}
     seconds = measured | {
         first: 60.0,
+        "logs/example/metrics/replication/fingerprint": 600.0,
         "logs/example/data/x": 6.0,
         "logs/figures/example/fig1.svg": 6.0,
     }
@@ -58,10 +62,12 @@ def test_costs_sum_up_what_is_recorded_of_every_experiment(tmp_path, monkeypatch
     assert (replication.runs, replication.unknown, replication.mib) == (len(runs), 0, 512.0)
     assert replication.foreseen == len(others), "runs that are not recorded"
     printed = study.studies["example"].experiments["printed"]
-    assert by_name["printed"].unknown == len(printed.runs) + len(printed.metrics)
+    shown = {name for experiment, name in example.metrics_read if experiment == "printed"}
+    assert "fingerprint" not in shown
+    assert by_name["printed"].unknown == len(printed.runs) + len(shown)
     assert by_name[REST].minutes == pytest.approx(0.2)
     assert rows[-1].minutes == pytest.approx(replication.minutes + 0.2)
-    assert cost_rows(rows)[0] == ("printed", "1", "4 jobs not recorded", "", "not recorded")
+    assert cost_rows(rows)[0] == ("printed", "1", "2 jobs not recorded", "", "not recorded")
     assert cost_rows([replication])[0][2:] == (
         f"{replication.minutes:.1f}",
         f"{len(others):.1f}",
