@@ -16,6 +16,7 @@ knows the kept results of all studies:
     headlines(), not_holding(), counts()    tables of claims, of the studies that are named
     cost("mine"), costs("mine")             the recorded cost, in words, and as a table; cost() is
                                             that of all papers
+    needed_seeds("mine")                    seeds that would decide each open claim, as a table
     reproductions()                         what others sent in, by processor
     benchmark("error_rates")                a table of `benchmarks/`
     tolerances["counts"].spread             what may differ on another processor, see `differences`
@@ -75,6 +76,7 @@ from replication.verify.differences import (
     LOGARITHM_OF_P,
     STANDARD_ERRORS,
 )
+from replication.verify.power import CLAIM_HEADER, open_claim_rows
 from replication.verify.reference import Reference, figure_path
 from replication.verify.reproductions import Reproduction
 
@@ -239,6 +241,16 @@ class _Sources:
         found = study_costs(self._study(study).jobs, self._records)
         return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
 
+    def needed_seeds(self, study: str) -> str:
+        """Return the numbers of seeds that would decide the open claims of a study, as a table."""
+        told = self._study(study)
+        if told.reference is None:
+            raise LookupError(f"{study} has no reference")
+        rows, _ = open_claim_rows(told.jobs, told.reference, self._records)
+        link = claim_links(self.document, study)
+        linked = [(link(claim, None), *others) for _, claim, *others in rows]
+        return "\n".join(table(CLAIM_HEADER[1:], linked))
+
     def by_name(self) -> dict[str, Any]:
         """Return everything of the studies that a document can cite, by name."""
         document = self.document
@@ -256,6 +268,7 @@ class _Sources:
             "counts": self._lines(count_lines),
             "cost": self.cost,
             "costs": self.costs,
+            "needed_seeds": self.needed_seeds,
             "verdict": self.verdict,
             "judged": self.judged,
         }

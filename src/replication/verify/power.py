@@ -33,15 +33,27 @@ from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.registry import without_latex
 from replication.study.studies import find_studies
 from replication.verify.judged_reference import read_judged_reference
-from replication.verify.reference import EVIDENCE, find_references, reference_folder
+from replication.verify.reference import (
+    EVIDENCE,
+    Reference,
+    find_references,
+    reference_folder,
+)
 
 Floats = NDArray[np.float64]
+ANSWERS: dict[Decision, str] = {
+    "holds": "holds",
+    "fails": "does not hold",
+    "none": "no effect",
+    "less": "less than claimed",
+    "open": "open",
+}
+"""Answers in words."""
 MOST_SEEDS = 1000
 """Largest number of seeds that is planned."""
 SEED_NUMBERS = np.arange(FEWEST_SEEDS, MOST_SEEDS + 1)
 CLAIM_HEADER = (
-    "study", "claim", "verdict", "comparison", "spread", "seeds", "that one would say",
-    "seeds needed",
+    "study", "claim", "verdict", "comparison", "spread", "seeds", "likely answer", "seeds needed",
     "processor minutes",
 )  # fmt: skip
 SENTENCE_HEADER = (
@@ -289,7 +301,7 @@ def _cells_of_need(
         return "open", f"more than {MOST_SEEDS}: their mean lies near the edge of what is asked", ""
     minutes = _minutes_of_seeds(study, verdict, found.seeds, records)
     told = "not recorded" if minutes is None else number(max(minutes, 0), 2)
-    return found.decision, str(found.seeds), told
+    return ANSWERS[found.decision], str(found.seeds), told
 
 
 def _minutes_of_seeds(
@@ -312,6 +324,21 @@ def _minutes_of_seeds(
     return (seeds - verdict.seeds) * total / 60
 
 
+def open_claim_rows(
+    study: StudyJobs, reference: Reference, records: Records
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Return the rows of `CLAIM_HEADER` and those of `SENTENCE_HEADER` of a study.
+
+    Args:
+        study: the study.
+        reference: its evidence and verdicts.
+        records: recorded times of jobs elsewhere.
+    """
+    planned = plan_open_claims(study, reference.tables[EVIDENCE], reference.verdicts)
+    own = study, planned, reference.verdicts, records
+    return [*claim_rows(*own)], [*sentence_rows(*own)]
+
+
 @click.command(help=__doc__)
 @click.option(
     "--study", "names", multiple=True, help="Study; all that have a reference if left out."
@@ -332,9 +359,8 @@ def main(names: tuple[str, ...], root: Path) -> None:
         if name not in jobs.studies:
             raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
         study = jobs.studies[name]
-        reference = read_judged_reference(root, study)
-        planned = plan_open_claims(study, reference.tables[EVIDENCE], reference.verdicts)
-        found += claim_rows(study, planned, reference.verdicts, records)
-        changed += sentence_rows(study, planned, reference.verdicts, records)
+        claims, sentences = open_claim_rows(study, read_judged_reference(root, study), records)
+        found += claims
+        changed += sentences
     for line in (*table(CLAIM_HEADER, found), "", *table(SENTENCE_HEADER, changed)):
         click.echo(line)

@@ -12,6 +12,7 @@ from replication.documents.checklist import StudyResults
 from replication.documents.cited import fill_document
 from replication.judge.citation import fill_template
 from replication.judge.verdicts import Verdict
+from replication.study.claims import Statistical
 from replication.study.registry import Abstract, Sentence
 from replication.verify.reference import read_reference, reference_folder
 
@@ -112,3 +113,20 @@ def test_the_address_of_the_pages_is_that_of_the_citation_file(tmp_path, monkeyp
     assert filled("{{ site }}", studies) == ""
     Path("CITATION.cff").write_text("url: https://example.org/pages\n")
     assert filled("{{ site }}", studies) == "https://example.org/pages"
+
+
+def test_open_claims_have_the_seeds_that_would_decide_them(studies):
+    header, _, *rows = filled('{{ needed_seeds("scan_and_snap") }}', studies).splitlines()
+    assert header.startswith("| claim | verdict | comparison |")
+    home, _ = studies
+    open_claims = {
+        claim
+        for claim, verdict in home.verdicts.items()
+        if verdict.verdict != "not tested"
+        and any(item.decision == "open" for item in verdict.counted)
+        and isinstance(home.jobs.claims[claim].test, Statistical)
+    }
+    assert open_claims
+    assert {row.split("]")[0].removeprefix("| [") for row in rows} == open_claims
+    with pytest.raises(InputError, match="there is no study nothing"):
+        filled('{{ needed_seeds("nothing") }}', studies)
