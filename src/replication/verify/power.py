@@ -183,16 +183,14 @@ def _sign_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
     return np.asarray(scipy.stats.binom.sf(needed - 1, SEED_NUMBERS, share))
 
 
-def plan_open_claims(
-    study: StudyJobs, evidence: pd.DataFrame, verdicts: Mapping[str, Verdict]
-) -> dict[str, list[Plan]]:
+def plan_open_claims(study: StudyJobs, reference: Reference) -> dict[str, list[Plan]]:
     """Return the plans of all open comparisons, by number of the claim.
 
     Args:
         study: the study of the claims.
-        evidence: evidence in its reference.
-        verdicts: verdicts in its reference, by number of the claim.
+        reference: its evidence and verdicts.
     """
+    evidence, verdicts = reference.tables[EVIDENCE], reference.verdicts
     found = {}
     for name, claim in study.claims.items():
         verdict, test = verdicts.get(name), claim.test
@@ -324,21 +322,6 @@ def _minutes_of_seeds(
     return (seeds - verdict.seeds) * total / 60
 
 
-def open_claim_rows(
-    study: StudyJobs, reference: Reference, records: Records
-) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Return the rows of `CLAIM_HEADER` and those of `SENTENCE_HEADER` of a study.
-
-    Args:
-        study: the study.
-        reference: its evidence and verdicts.
-        records: recorded times of jobs elsewhere.
-    """
-    planned = plan_open_claims(study, reference.tables[EVIDENCE], reference.verdicts)
-    own = study, planned, reference.verdicts, records
-    return [*claim_rows(*own)], [*sentence_rows(*own)]
-
-
 @click.command(help=__doc__)
 @click.option(
     "--study", "names", multiple=True, help="Study; all that have a reference if left out."
@@ -359,8 +342,9 @@ def main(names: tuple[str, ...], root: Path) -> None:
         if name not in jobs.studies:
             raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
         study = jobs.studies[name]
-        claims, sentences = open_claim_rows(study, read_judged_reference(root, study), records)
-        found += claims
-        changed += sentences
+        reference = read_judged_reference(root, study)
+        planned = plan_open_claims(study, reference)
+        found += claim_rows(study, planned, reference.verdicts, records)
+        changed += sentence_rows(study, planned, reference.verdicts, records)
     for line in (*table(CLAIM_HEADER, found), "", *table(SENTENCE_HEADER, changed)):
         click.echo(line)

@@ -29,7 +29,7 @@ from replication.verify.power import (
     plan_open_claims,
     sentence_rows,
 )
-from replication.verify.reference import reference_folder
+from replication.verify.reference import EVIDENCE, Reference, reference_folder
 
 ROOT = Path(__file__).parents[3]
 RNG = np.random.default_rng(5)
@@ -115,10 +115,8 @@ def test_only_what_is_open_is_planned_by_its_worst_comparison():
     table = pd.concat([seeds(1.0), seeds(1.5, 3).assign(cell="b"), seeds(2, 0.01).assign(cell="c")])
     table["value"] += study.claims[claim].test.lower
     verdicts = judge([Judged(claim, study.claims[claim].test, table)])
-    evidence = table.assign(claim=claim)
-    found = list(
-        claim_rows(study, plan_open_claims(study, evidence, verdicts), verdicts, Records())
-    )
+    reference = Reference({EVIDENCE: table.assign(claim=claim)}, verdicts, {})
+    found = list(claim_rows(study, plan_open_claims(study, reference), verdicts, Records()))
     if verdicts[claim].verdict == "replicated":
         assert found == []
     else:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 TITLES = {
-    "tuning_full_batch": "TREC-6, full batch",
     "tuning_vision": "Fashion-MNIST, ViT-S",
     "tuning_constant": "CoLA, constant schedule",
 }
@@ -120,6 +119,8 @@ def case_title(tuning: str, name: str, rows: "pd.DataFrame") -> str:
 
     if tuning in TITLES:
         return TITLES[tuning]
+    if tuning == "tuning_full_batch":
+        return case_label("full_batch")
     if tuning == "tuning_adam":
         return rf"Adam, $\epsilon={rows['epsilon'].iloc[0]:g}$"
     if tuning in {"tuning_reparametrised", "tuning_coordinates"}:
