@@ -1,4 +1,4 @@
-# The environment of requirements-cluster.lock and the project in it; see docs/environments.md.
+# Environment for all studies and clusters, and the project in it; see docs/environments.md.
 #   docker build --tag transformer-dynamics .
 #   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/run/results" transformer-dynamics figures/fig6.pdf
 FROM python:3.11-slim-bookworm
@@ -8,8 +8,8 @@ FROM python:3.11-slim-bookworm
 RUN apt-get update && apt-get install --yes --no-install-recommends rsync && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /opt/transformer-dynamics
-COPY requirements-cluster.lock ./
-RUN python -m pip install --no-cache-dir -r requirements-cluster.lock
+COPY requirements-cluster.lock requirements-encoders.lock ./
+RUN python -m pip install --no-cache-dir -r requirements-cluster.lock -r requirements-encoders.lock
 COPY . .
 RUN python -m pip install --no-cache-dir --no-deps --no-build-isolation -e .
 

@@ -22,6 +22,8 @@ SentenceText = str
 """The words of a sentence."""
 Link = Callable[[str, str | None], str]
 """Maker of Markdown from a claim's number, and from the study that judges it if not this one."""
+REST_OPEN = ", the rest is open"
+"""Remark on a sentence, see `MarkedSentence.is_rest_open`."""
 DECLARED_LATE = "declared late"
 """Remark beside a claim that was declared after its seeds had been seen."""
 
@@ -50,6 +52,12 @@ class MarkedSentence(NamedTuple):
             )
             for each in self.verdicts
         ]
+
+    @property
+    def is_rest_open(self) -> bool:
+        """True if the sentence holds in part, and everything else behind it is open."""
+        decisions = {each.decision for verdict in self.verdicts for each in verdict.counted}
+        return self.mark == "in part" and decisions == {"holds", "open"}
 
 
 MARKS: dict[Mark, str] = {
@@ -203,6 +211,7 @@ def _mark_in_markdown(found: MarkedSentence, scales: list[str]) -> str:
     word = found.mark or "judged there"
     numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
     strong = f"**{word}**" if word not in UNJUDGED else word
+    strong += REST_OPEN * found.is_rest_open
     return Markdown(strong + (f" <sup>{numbers}</sup>" if numbers else ""))
 
 
@@ -242,16 +251,18 @@ def _verdict_unless_holding(verdict: Verdict) -> str:
 
 
 def short_verdict(verdict: Verdict, *, late: bool = False) -> str:
-    """Return a verdict in a few words: "in part, declared late, 4 of 6 hold".
+    """Return a verdict in a few words: "in part, declared late, 4 of 6 hold, 1 open".
 
     Args:
         verdict: the verdict.
         late: whether its claim was declared after its seeds had been seen.
     """
-    counted = verdict.counted
-    has_count = len(counted) > 1 and verdict.verdict not in HOLDING
-    count = f"{verdict.holding} of {len(counted)} hold" * has_count
-    return ", ".join(filter(None, [verdict.verdict, DECLARED_LATE * late, count]))
+    decisions = [each.decision for each in verdict.counted]
+    has_count = len(decisions) > 1 and verdict.verdict not in HOLDING
+    count = f"{verdict.holding} of {len(decisions)} hold" * has_count
+    undecided = decisions.count("open")
+    rest = f"{undecided} open" * (has_count and verdict.verdict != "open" and undecided > 0)
+    return ", ".join(filter(None, [verdict.verdict, DECLARED_LATE * late, count, rest]))
 
 
 def count_marks(

@@ -137,7 +137,7 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
 def _lines(rows: "pd.DataFrame", letters: int) -> list[str]:
     """Return the lines above a claim's panel."""
     claim, statement, expected = rows[["claim", "statement", "expected"]].iloc[0]
-    return textwrap.wrap(f"{claim}  {statement} Needed: {expected}.", letters)
+    return textwrap.wrap(f"{claim}  {statement} Expected: {expected}.", letters)
 
 
 def _draw_claim(axes: "Axes", rows: "pd.DataFrame") -> None:
@@ -211,6 +211,6 @@ def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
         handletextpad=0.4, frameon=False, title_fontsize=6.5,
         title="Across: the quantity of the claim. Dot: median estimate of its comparisons, each on"
         f" {span(table['seeds'], 9)} seeds.\nBeside it: how many of them hold. "
-        "=: the variant changes nothing here.\nThe claim's own verdict is another: it has its own"
-        " seeds or correction." + untested,
+        "=: the variant changes nothing here.\nA claim's verdict may differ from its first row: it"
+        " has other seeds, or is corrected with other claims." + untested,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from jinja2 import Environment
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import method_value
-from replication.judge.abstract import MARKS, sentences_by_version
+from replication.judge.abstract import MARKS, REST_OPEN, sentences_by_version
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
 from replication.plan.cost import HEADER as COST_HEADER
@@ -131,6 +131,7 @@ def _abstract(
     return {
         "abstracts": sentences_by_version(registry, verdicts),
         "marks": MARKS,
+        "rest_open": REST_OPEN,
         "marked_elsewhere": dict(ChainMap(*(other.marks for other in related))),
     }
 

@@ -129,8 +129,8 @@ def folder_of_page(page: Path) -> Path:
         other = [folder] if not folder.is_dir() else _other_files(folder)
         if other:
             raise InputError(
-                f"{other[0]}: is no file of a page, and {folder} is made anew; move it,"
-                " or choose another folder"
+                f"{other[0]}: is not part of a page, and {folder} will be overwritten;"
+                " move the file, or choose another folder"
             )
     return folder
 

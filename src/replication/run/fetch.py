@@ -270,7 +270,7 @@ def _find_member(opened: zipfile.ZipFile, member: Member) -> zipfile.ZipInfo:
     files = {info.filename: info for info in opened.infolist() if info.filename[-1:] != "/"}
     if (info := files.get(member.path)) is None:
         raise InputError(
-            f"{opened.filename}: has no member {member.path} but"
+            f"{opened.filename}: has no member {member.path}, only"
             f" {', '.join(map(shorten, [*files][:10]))}; correct the path in the registry"
             " of data sets"
         )

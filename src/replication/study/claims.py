@@ -29,6 +29,9 @@ LONGEST_QUOTE = 25
 """Largest number of words of a quote."""
 LATE = "Declared after its seeds had been seen."
 """Remark on a claim with `declared_late`."""
+LATE_LEVEL = 0.025
+"""Largest level of the test of such a claim of the paper: half the usual one, because the first
+look at the seeds has spent the other half."""
 GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
     "the paper's claims about its figures and training",
     "the paper's theory",
@@ -237,6 +240,12 @@ class Claim(Statement):
         wrong = super()._mistake()
         if self.headline and not self.test:
             wrong = "a headline is for a claim with a test"
+        level = self.test.level if isinstance(self.test, Statistical) else 0
+        if self.declared_late and self.kind == "claim" and level > LATE_LEVEL:
+            wrong = (
+                "a claim of the paper that was declared late is tested at half the level;"
+                f" write `level: {LATE_LEVEL}` in its test"
+            )
         return wrong and f"{self.id}: {wrong}"
 
     @property

@@ -236,7 +236,8 @@ def _check_contract(module: ModuleType, path: Path) -> None:
             raise InputError(f"{path}: has no {part}; see replication/study/contract.py")
     if not issubclass(module.Settings, StudySettings):
         raise InputError(
-            f"{path}: its Settings are no StudySettings; see replication/study/contract.py"
+            f"{path}: its Settings must inherit from StudySettings;"
+            " see replication/study/contract.py"
         )
     if "figures" not in module.Settings.model_fields:
         raise InputError(f"{path}: its Settings have no figures; see replication/study/contract.py")

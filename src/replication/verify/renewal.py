@@ -23,6 +23,8 @@ MACHINE_SEPARATOR = ", in part "
 """Separator of the processors, or versions, of a reference that was made on several machines."""
 PART_KINDS = ("figure", "claim", "experiment")
 """Kinds of parts, in the manifest's settings `claim T1`, `experiment main`, `figure fig2`."""
+WORDS = ("statement", "expected")
+"""Words of a claim that a figure's table may have, beside a column `claim`, by their attribute."""
 TABLES_BY_KIND = {"claim": EVIDENCE, "experiment": FINGERPRINTS}
 """Tables that hold parts as rows, by kind; a column with the kind's name has the part's name."""
 
@@ -77,7 +79,7 @@ def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Rene
     tables = {name: _rows_of_kind(kind, name, sides, kept) for kind, name in TABLES_BY_KIND.items()}
     for figure in study.files.tables:
         path = figure_path(figure)
-        tables[path] = sides[Part("figure", figure)].tables[path]
+        tables[path] = _with_todays_words(study, sides[Part("figure", figure)].tables[path])
     judged = judge_again(tables[EVIDENCE], tests_by_family(study), study.registry.beside)
     unmeasured = kept.verdicts | found.verdicts
     verdicts = {claim: judged.get(claim) or unmeasured[claim] for claim in study.claims}
@@ -117,6 +119,18 @@ def restamp_reference(
 def _named(parts: Sequence[object]) -> str:
     more = f" and {len(parts) - MOST_NAMED} more" if len(parts) > MOST_NAMED else ""
     return ", ".join(map(str, parts[:MOST_NAMED])) + more
+
+
+def _with_todays_words(study: StudyJobs, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a figure's table in which claims have the words of today's registry."""
+    if "claim" not in table:
+        return table
+    words = {
+        word: table["claim"].map({name: getattr(each, word) for name, each in study.claims.items()})
+        for word in WORDS
+        if word in table
+    }
+    return table.assign(**words)
 
 
 def _settings_by_part(reference: Reference) -> dict[Part, str]:

@@ -21,7 +21,7 @@ from replication.judge.scorecard_figure import sentences_of
 from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.claims import LATE
+from replication.study.claims import LATE, Claim
 from replication.study.registry import WORDS_DIFFER, Registry, without_latex
 from replication.study.studies import find_studies
 
@@ -107,9 +107,10 @@ def test_every_sentence_is_marked_in_order():
     found = mark_sentences(paper, paper.abstracts[0], verdicts)
     marks = [each.mark for each in found]
     assert marks == ["no empirical statement", "in part", None, "not tested"]
+    assert [each.is_rest_open for each in found] == [False, True, False, False]
     assert [deciding_claims(each, linked) for each in found] == [
         "Scene.",
-        "[A1](#own), [A2](#own) (in part, 1 of 2 hold)",
+        "[A1](#own), [A2](#own) (in part, 1 of 2 hold, 1 open)",
         "see other",
         "[B1](#own) (not tested)",
     ]
@@ -153,9 +154,11 @@ def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
     assert short_verdict(verdict("A", "replicated", 3)) == "replicated"
     assert short_verdict(verdict("A", "open", 0, 1)) == "open"
     late = short_verdict(verdict("A", "does not hold", 0, 2), late=True)
-    assert late == "does not hold, declared late, 0 of 2 hold"
+    assert late == "does not hold, declared late, 0 of 2 hold, 2 open"
     assert short_verdict(verdict("A", "replicated", 3), late=True) == "replicated, declared late"
-    assert short_verdict(verdict("A", "does not hold", 0, 2)) == "does not hold, 0 of 2 hold"
+    assert (
+        short_verdict(verdict("A", "does not hold", 0, 2)) == "does not hold, 0 of 2 hold, 2 open"
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,8 +212,9 @@ def test_the_scale_of_the_paper_is_told_where_ours_is_smaller():
 
 
 def test_what_was_declared_late_or_answered_is_told_beside_its_number():
-    late = {**SHOWN, "id": "A1", "declared_late": True}
-    answered = {**SHOWN, "id": "A2", "answer": "We disagree.", "declared_late": True}
+    half = {**SHOWN, "declared_late": True, "test": {**TEST, "level": 0.025}}
+    late = {**half, "id": "A1"}
+    answered = {**half, "id": "A2", "answer": "We disagree."}
     paper = registry(claims=[late, answered, {**SHOWN, "id": "B1"}])
     verdicts = {"A1": verdict("A1", "replicated", 1), "A2": verdict("A2", "open", 0, 2)}
     lines = abstract_lines(paper, verdicts)
@@ -218,6 +222,21 @@ def test_what_was_declared_late_or_answered_is_told_beside_its_number():
         "A1 (declared late), A2 (open, 0 of 2 hold; declared late; the authors answer)" in lines[3]
     )
     assert paper.claims[1].remarks == f"{LATE} The authors: We disagree."
+
+
+def test_a_sentence_that_something_speaks_against_is_told_from_one_whose_rest_is_open():
+    for worst, told in (("open", "**in part**, the rest is open"), ("fails", "**in part**")):
+        said = verdict("A2", "in part", 1, 1)
+        said.comparisons[1] = said.comparisons[1].model_copy(update={"decision": worst})
+        lines = abstract_lines(registry(), {"A1": verdict("A1", "replicated", 2), "A2": said})
+        assert f"| A holds, | {told} <sup>" in "\n".join(lines)
+
+
+def test_a_claim_of_the_paper_that_was_declared_late_is_tested_at_half_the_level():
+    late = {**SHOWN, "id": "A1", "declared_late": True}
+    with pytest.raises(ValueError, match=r"A1: .* half the level; write `level: 0.025`"):
+        Claim.model_validate(late)
+    Claim.model_validate({**late, "kind": "finding"})
 
 
 def test_a_sentence_of_intent_has_no_verdict_and_names_the_claims_behind_it():
@@ -229,7 +248,7 @@ def test_a_sentence_of_intent_has_no_verdict_and_names_the_claims_behind_it():
     verdicts = {"A1": verdict("A1", "does not hold", 0, 2)}
     (found,) = mark_sentences(paper, paper.abstracts[0], verdicts)
     assert found.mark == "no empirical statement"
-    said = "It says what is considered. See [A1](#own) (does not hold, 0 of 2 hold)."
+    said = "It says what is considered. See [A1](#own) (does not hold, 0 of 2 hold, 2 open)."
     assert deciding_claims(found, linked) == said
 
 

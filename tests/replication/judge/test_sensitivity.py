@@ -24,7 +24,7 @@ def test_a_claim_that_could_not_be_measured_has_a_mark_and_no_number(tmp_path):
     set_style()
     drawing = draw(figure, read_csv(tmp_path / "s.csv", figure.columns))
     [axes] = drawing.axes
-    assert axes.get_title(loc="left") == "T1  It falls. Needed: below 0."
+    assert axes.get_title(loc="left") == "T1  It falls. Expected: below 0."
     assert [text.get_text() for text in axes.texts] == ["1/1", "-", "-"]
     dots = [line for line in axes.lines if line.get_marker() in {"o", "*"}]
     assert [float(line.get_xdata()[0]) for line in dots] == pytest.approx(

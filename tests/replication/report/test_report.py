@@ -160,7 +160,7 @@ def test_nothing_stale_stays_in_the_folder_of_a_page_and_nothing_else_is_removed
     folder.html()
     assert sorted(path.name for path in beside.iterdir()) == sorted(FILES)
     (beside / "notes.txt").touch()
-    assert "notes.txt: is no file of a page, and" in folder.build().output
+    assert "notes.txt: is not part of a page, and" in folder.build().output
     assert (beside / "notes.txt").exists()
 
 

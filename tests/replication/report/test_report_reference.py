@@ -187,7 +187,7 @@ def test_a_folder_that_has_other_files_is_not_replaced(project, monkeypatch):
     notes.touch()
     result = build(project, STUDY)
     assert result.exit_code == 1
-    assert "notes.txt: is no file of a page, and" in result.output
+    assert "notes.txt: is not part of a page, and" in result.output
     assert notes.exists()
 
 

@@ -34,7 +34,7 @@ def with_member(archive: Archive, split: str, **changes: object) -> Archive:
 def test_member_that_the_archive_lacks(archive, tmp_path):
     message = refusal(with_member(archive, "test", path="elsewhere/words.test.tokens"), tmp_path)
     assert (
-        "has no member elsewhere/words.test.tokens but texts/words.test.tokens, texts/" in message
+        "has no member elsewhere/words.test.tokens, only texts/words.test.tokens, texts/" in message
     )
     assert "correct the path in the registry of data sets" in message
     assert left(tmp_path) == {"texts-v1.zip": CONTENT}, "no text of an archive that lacks one"
@@ -90,7 +90,7 @@ def test_member_whose_name_is_no_text(tmp_path):
     archive = one_member(b"", name="é").replace("é".encode(), b"\xff\xff")
     with pytest.raises(InputError, match=r"cannot be unpacked \('utf-8' codec can't decode"):
         unpack(tmp_path, archive)
-    with pytest.raises(InputError, match=r"has no member a but b\\nb;"):
+    with pytest.raises(InputError, match=r"has no member a, only b\\nb;"):
         unpack(tmp_path, one_member(b"", name="b\nb"))
 
 
@@ -102,7 +102,7 @@ def test_member_without_content(tmp_path, known):
 
 
 def test_member_that_is_a_folder(tmp_path):
-    with pytest.raises(InputError, match="has no member a/ but ;"):
+    with pytest.raises(InputError, match="has no member a/, only ;"):
         unpack(tmp_path, one_member(b"", name="a/"), path="a/")
 
 

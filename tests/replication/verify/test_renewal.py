@@ -142,6 +142,17 @@ def test_new_digests_change_no_number_and_no_machine():
         pd.testing.assert_frame_equal(after.tables[name], table)
 
 
+def test_claims_that_a_figure_names_get_the_words_of_today():
+    path, claim = "figures/fig1.csv", STUDY.claims["C2"]
+    stale = KEPT.tables[path].assign(claim="C2", statement="It was otherwise.")
+    tables = KEPT.tables | {path: stale}
+    after = restamp_reference(STUDY, KEPT.depends, replace(KEPT, tables=tables)).tables[path]
+    assert {*after["statement"]} == {claim.statement}
+    assert "expected" not in after
+    unchanged = [*KEPT.tables[path]]
+    pd.testing.assert_frame_equal(after[unchanged], stale[unchanged])
+
+
 @pytest.mark.parametrize(
     ("table", "rest", "lacking"),
     [

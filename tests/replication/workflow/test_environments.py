@@ -40,8 +40,9 @@ def pip_installs(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("recipe", ["Dockerfile", "apptainer.def"])
-def test_containers_install_exactly_the_lock(recipe):
-    assert pip_installs((ROOT / recipe).read_text()) == [["-r", LOCKS[1]], OURS]
+def test_containers_install_exactly_the_locks_of_all_studies_and_of_clusters(recipe):
+    installs = pip_installs((ROOT / recipe).read_text())
+    assert installs == [["-r", LOCKS[1], "-r", ENCODERS], OURS]
 
 
 @pytest.mark.parametrize(
