@@ -46,8 +46,8 @@ def main(name: str, torch: bool) -> None:
     if "@ file:" in files["requirements.lock"]:
         click.echo(
             "requirements.lock names a file of this machine; before you publish, install the engine"
-            " from an index or from git, and write `python -m replication lock replication-engine`"
-            " there."
+            " from an index or from git, and write there what"
+            f" `python -m replication lock --needs {name}` prints."
         )
 
 

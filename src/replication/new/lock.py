@@ -32,11 +32,12 @@ class Package(NamedTuple):
     """Requirements of the package, those of its extras with a marker."""
 
 
-def lock(names: Iterable[str]) -> str:
+def lock(names: Iterable[str], *, needs_alone: bool = False) -> str:
     """Return a line per package: those that are named, and all that they need.
 
     Args:
         names: requirements, such as `torch` or `package[extra]`.
+        needs_alone: whether the packages that are named get no line of their own.
 
     Raises:
         InputError: if a package is not installed, or in another version.
@@ -44,6 +45,7 @@ def lock(names: Iterable[str]) -> str:
     lines: dict[str, str] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [*map(_requirement, names)]
+    left_out = {canonicalize_name(each.name) for each in waiting if needs_alone}
     while waiting:
         wanted = waiting.pop()
         name, extras = canonicalize_name(wanted.name), frozenset(wanted.extras)
@@ -56,7 +58,7 @@ def lock(names: Iterable[str]) -> str:
                 )
             lines[name] = found.line
             waiting.extend(_requirements(found, extras))
-    return "".join(f"{lines[name]}\n" for name in sorted(lines))
+    return "".join(f"{lines[name]}\n" for name in sorted(lines.keys() - left_out))
 
 
 def _requirement(text: str) -> Requirement:
@@ -110,6 +112,7 @@ def _line(name: str, found: Distribution) -> str:
 
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1, required=True)
-def main(names: tuple[str, ...]) -> None:
+@click.option("--needs", is_flag=True, help="Only what these packages need, not themselves.")
+def main(names: tuple[str, ...], *, needs: bool) -> None:
     """Print the lock."""
-    click.echo(lock(names), nl=False)
+    click.echo(lock(names, needs_alone=needs), nl=False)

@@ -154,6 +154,11 @@ def test_a_lock_has_all_that_a_package_needs():
     assert all(re.fullmatch(r"[a-z-]+==[\w.]+", line) for line in lines)
 
 
+def test_a_project_is_locked_without_itself():
+    whole, needs = lock(["pandas"]).splitlines(), lock(["Pandas"], needs_alone=True).splitlines()
+    assert [line for line in whole if not line.startswith("pandas==")] == needs
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

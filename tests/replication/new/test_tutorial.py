@@ -12,6 +12,8 @@ from replication.new.repository import repository
 
 PLACES = {"markdown": "README.md", "python": "script.py"}
 """Files of the blocks of some languages; a block of YAML begins with its own."""
+TABLE = "| command | result |"
+"""First line of the table of the README, before which the block of Markdown stands."""
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -38,7 +40,8 @@ def project(tmp_path_factory):
             subprocess.run(words, cwd=folder, input=text, text=True, check=True)
         elif language:
             path = PLACES.get(language) or text.splitlines()[0].removeprefix("# ")
-            (folder / path).write_text(text)
+            rest = made[path].partition(TABLE)[1:] if language == "markdown" else ()
+            (folder / path).write_text("".join((text, *rest)))
     return folder
 
 
