@@ -84,7 +84,7 @@ def test_codemeta_has_terms_of_codemeta():
         assert each.get("name") or each["familyName"]
     versions = {each["name"]: each.get("softwareVersion") for each in found["softwareRequirements"]}
     assert versions["torch"] == "==2.13.0"
-    assert versions["numpy"] is None
+    assert versions["pandas"] is None
 
 
 def test_zenodo_has_keys_of_a_deposit():

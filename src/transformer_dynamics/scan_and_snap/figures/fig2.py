@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 STAGES = (
-    "(a) Initialization\n",
-    "(b) Common token\nsuppression",
-    "(c) Winners-\ntake-all",
-    "(d) Attention\nfrozen",
+    "(a) \N{LEFT DOUBLE QUOTATION MARK}Initialization\N{RIGHT DOUBLE QUOTATION MARK}\n",
+    "(b) \N{LEFT DOUBLE QUOTATION MARK}Common token\nsuppression\N{RIGHT DOUBLE QUOTATION MARK}",
+    "(c) \N{LEFT DOUBLE QUOTATION MARK}Winners-\ntake-all\N{RIGHT DOUBLE QUOTATION MARK}",
+    "(d) \N{LEFT DOUBLE QUOTATION MARK}Attention\nfrozen\N{RIGHT DOUBLE QUOTATION MARK}",
 )
-"""The paper's names of the stages."""
+"""The paper's names of the stages, which claims of their own judge."""
 LEAST_CHANGE, LARGEST_CHANGE = 0.001, 1.0
 """Changes below which their axis is linear, and at which it ends."""
 
@@ -108,7 +108,8 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     for stage, axes in enumerate(panels[-1]):
         _draw_change(axes, table[table["stage"] == stage])
     panels[-1, 0].set_ylabel("change since the\nstart (%)")
-    draw_legend_below(drawing, note=f"one run, seed {table['seed'].iloc[0]}")
+    note = f"one run, seed {table['seed'].iloc[0]}; in quotes: the paper's words"
+    draw_legend_below(drawing, note=note)
     return drawing
 
 
