@@ -5,6 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+from replication.base.errors import InputError
+from replication.plan.git_module import find_installed_clone
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
@@ -18,12 +20,13 @@ sys.path[:] = [
     path for path in sys.path if path not in {f"{HOME}", f"{workflow.current_basedir}"}
 ]
 
-# A module from an address of git has no folder, and its own files could not be found.
+# A module from an address of git has no folder: its files are those of the clone that is installed.
 if not Path(f"{HOME}").is_dir():
-    raise WorkflowError(
-        f"{HOME}: is no folder, and the workflow runs what is installed from its"
-        " own; clone the repository, make its environment, and name the Snakefile by its path"
-    )
+    try:
+        at = getattr(HOME, "repo_path", None) or HOME.hosted_repo.repo_clone
+        HOME = find_installed_clone(f"{HOME}", Path(at), HOME.ref)
+    except InputError as error:
+        raise WorkflowError(error.message)
 PROJECT = Path(os.path.relpath(f"{HOME}"))
 LOCK = PROJECT / globals().get("LOCK", "requirements.lock")
 
