@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 
 def matthews(predicted: NDArray[np.integer], labels: NDArray[np.integer]) -> float:
-    """Matthews' correlation for any number of classes; 0 for a constant predictor.
+    """Return Matthews' correlation for any number of classes; 0 for a constant predictor.
 
         (c n - sum_k p_k t_k)/sqrt((n^2 - sum_k p_k^2)(n^2 - sum_k t_k^2))
 

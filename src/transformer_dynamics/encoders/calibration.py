@@ -30,20 +30,20 @@ class Bins(NamedTuple):
     """The bins that are not empty."""
 
     number: NDArray[np.int64]
-    """[B] n_b."""
+    """[B] Number n_b of samples in each bin."""
     confidence: Floats
-    """[B] mean confidence."""
+    """[B] Mean confidence conf_b of each bin."""
     accuracy: Floats
-    """[B] share of right predictions."""
+    """[B] Share acc_b of right predictions in each bin."""
 
     @property
     def gap(self) -> Floats:
-        """[B] |conf_b - acc_b|."""
+        """[B] Distance |conf_b - acc_b| of confidence and accuracy in each bin."""
         return np.asarray(np.abs(self.confidence - self.accuracy))
 
     @property
     def share(self) -> Floats:
-        """[B] n_b/n."""
+        """[B] Share n_b/n of all samples in each bin."""
         return np.asarray(self.number / self.number.sum())
 
     @property
@@ -73,7 +73,7 @@ class Bins(NamedTuple):
 
 
 def confidences(logits: Floats, labels: NDArray[np.integer]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Largest probability of each sample, and whether its class is the right one.
+    """Return the largest probability of each sample, and whether its class is the right one.
 
     Args:
         logits: [n, C].
@@ -87,7 +87,7 @@ def confidences(logits: Floats, labels: NDArray[np.integer]) -> tuple[Floats, ND
 
 
 def equal_width(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
-    """Bins (i/B, (i+1)/B].
+    """Return bins of equal width of confidence, (i/B, (i+1)/B].
 
     Args:
         logits: [n, C].
@@ -100,7 +100,7 @@ def equal_width(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
 
 
 def equal_mass(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
-    """Bins of n/B samples each, up to one, in the order of confidence.
+    """Return bins of n/B samples each, up to one, in the order of confidence.
 
     Args:
         logits: [n, C].
@@ -125,13 +125,13 @@ def _binned(logits: Floats, labels: NDArray[np.integer], place: NDArray[np.integ
 
 
 def negative_log_likelihood(logits: Floats, labels: NDArray[np.integer]) -> float:
-    """Mean -ln p of the right class, in nats."""
+    """Return the mean -ln p of the right class, in nats."""
     given = log_softmax(np.asarray(logits, dtype=np.float64), axis=1)
     return float(-given[np.arange(len(labels)), labels].mean())
 
 
 def temperature(logits: Floats, labels: NDArray[np.integer]) -> float:
-    """T > 0 that minimises the negative log-likelihood of logits/T.
+    """Return the T > 0 that minimises the negative log-likelihood of logits/T.
 
     It is convex in 1/T, so that it has one minimum over ln T, where its derivative
 

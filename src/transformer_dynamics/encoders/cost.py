@@ -11,7 +11,9 @@ LAYERS: dict[EncoderName, tuple[int, int]] = {
 
 
 def training_operations(encoder: EncoderName, tokens: float) -> float:
-    """Floating-point operations of training; those of softmax and products of keys do not count.
+    """Return the number of floating-point operations of training an encoder.
+
+    Operations of softmax and of products of keys do not count.
 
     Args:
         encoder: which one.

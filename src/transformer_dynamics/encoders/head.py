@@ -12,15 +12,15 @@ STANDARD_DEVIATION = 0.02
 
 
 class Head(NamedTuple):
-    """V and b."""
+    """Linear layer on features, V and b."""
 
     weight: Tensor
-    """[C, h] V; row v_k belongs to class k."""
+    """[C, h] Matrix V; row v_k belongs to class k."""
     bias: Tensor
-    """[C] b."""
+    """[C] Bias b."""
 
     def logits(self, features: Tensor) -> Tensor:
-        """Logits f = V phi + b.
+        """Return the logits f = V phi + b.
 
         Args:
             features: [..., h] phi.
@@ -32,13 +32,13 @@ class Head(NamedTuple):
 
     @property
     def norm(self) -> float:
-        """||V||_F; b does not count."""
+        """Norm ||V||_F; b does not count."""
         return float(torch.linalg.matrix_norm(self.weight.detach()))
 
     def scaled(self, factor: float) -> "Head":
-        """(t V, t b): all logits are multiplied by t, and no prediction changes for t > 0.
+        """Return the head (t V, t b), which multiplies all logits by t.
 
-        Temperature scaling by T is t = 1/T.
+        No prediction changes for t > 0. Temperature scaling by T is t = 1/T.
         """
         return Head(self.weight * factor, self.bias * factor)
 
@@ -46,7 +46,7 @@ class Head(NamedTuple):
 def random_head(
     classes: int, width: int, random: torch.Generator, deviation: float = STANDARD_DEVIATION
 ) -> Head:
-    """V ~ N(0, s^2) and b = 0, so that ||V||_F ~ s sqrt(C h).
+    """Draw a head with V ~ N(0, s^2) and b = 0, so that ||V||_F ~ s sqrt(C h).
 
     Args:
         classes: C.
@@ -62,7 +62,7 @@ def random_head(
 
 
 def drawn_head(classes: int, width: int, seed: int, deviation: float = STANDARD_DEVIATION) -> Head:
-    """The random head of a seed, which all its runs share.
+    """Draw the random head of a seed, which all its runs share.
 
     Args:
         classes: C.

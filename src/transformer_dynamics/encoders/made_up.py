@@ -31,7 +31,7 @@ LABELS: dict[str, Sequence[str]] = {
     "cola": ("0", "1"),
 }
 HEADERS = {"sst2": "sentence\tlabel\n"}
-"""First line of files that have one."""
+"""First line of a set's files, if they have one."""
 
 
 def write_encoder(folder: Path) -> str:

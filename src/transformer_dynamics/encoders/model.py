@@ -27,7 +27,7 @@ BESIDE = ("pooler.", "lm_head.", "cls.")
 
 
 def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
-    """The encoder with its published parameters, in eval mode, in float32.
+    """Build the encoder with its published parameters, in eval mode, in float32.
 
     Args:
         pretrained: its files.
@@ -78,7 +78,7 @@ def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
 
 
 def _kind(config: Mapping[str, Any]) -> str:
-    """The type of a network.
+    """Return the type of a network, and refuse one that is not known.
 
     BERT's tensors have the names and the shapes of RoBERTa's, which counts positions otherwise: so
     another type than that which the published classes are of is refused, too.
@@ -100,7 +100,7 @@ def _kind(config: Mapping[str, Any]) -> str:
 
 
 def _named(kind: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors by their names in the model; a file may have them with the kind before it."""
+    """Return tensors by their names in the model; a file may have the kind before them."""
     named = {name.removeprefix(f"{kind}."): value for name, value in tensors.items()}
     if len(named) < len(tensors):
         twice = next(name for name in tensors if f"{kind}.{name}" in tensors)
@@ -157,7 +157,9 @@ def _called(dtype: torch.dtype) -> str:
 
 
 def features(model: nn.Module, tokens: Tensor, lengths: Tensor, seconds: Tensor) -> Tensor:
-    """phi(x): the last hidden state at position 0, differentiable and with the model's dropout.
+    """Return the features phi(x), the last hidden state at position 0.
+
+    They can be differentiated, and have the model's dropout.
 
     Args:
         model: as `build` gives it.
@@ -174,7 +176,7 @@ def features(model: nn.Module, tokens: Tensor, lengths: Tensor, seconds: Tensor)
 def feature_map(
     model: nn.Module, lengths: Tensor, seconds: Tensor
 ) -> Callable[[Mapping[str, Tensor], Tensor], Tensor]:
-    """Features as a function of parameters by name and tokens [n, T], to differentiate it.
+    """Return features as a function of parameters by name and tokens [n, T], to differentiate it.
 
     Args:
         model: as `build` gives it; parameters that are not given are its own.
@@ -187,7 +189,7 @@ def feature_map(
 def _run(
     model: nn.Module, body: Mapping[str, Tensor], tokens: Tensor, lengths: Tensor, seconds: Tensor
 ) -> Tensor:
-    """Features [n, h]; short texts share a row, and the last layer ends at first tokens only."""
+    """Return features [n, h]; short texts share a row, and the last layer has first tokens only."""
     place = torch.arange(tokens.shape[1], device=tokens.device)
     is_text = place < lengths[:, None]
     row, start = (
@@ -258,13 +260,13 @@ def _first_position(model: nn.Module) -> int:
 
 
 def positions(model: nn.Module) -> int:
-    """The largest number of tokens of a text."""
+    """Return the largest number of tokens of a text that a model takes."""
     table: nn.Embedding = model.embeddings.position_embeddings  # type: ignore[union-attr, assignment]
     return table.num_embeddings - _first_position(model)
 
 
 def tensors(texts: Tokens, device: str = "cpu") -> tuple[Tensor, Tensor, Tensor]:
-    """Tokens, lengths and beginnings of second texts, as `features` takes them."""
+    """Return tokens, lengths and beginnings of second texts, as `features` takes them."""
     tokens, lengths, seconds = (
         torch.from_numpy(values).to(device, torch.int64)
         for values in (texts.tokens, texts.lengths, texts.seconds)
@@ -273,16 +275,17 @@ def tensors(texts: Tokens, device: str = "cpu") -> tuple[Tensor, Tensor, Tensor]
 
 
 def batches(texts: Tokens, size: int) -> Iterator[Tokens]:
-    """Texts in their order, each batch with no more padding than it needs."""
+    """Yield texts in their order, each batch with no more padding than it needs."""
     for start in range(0, len(texts.labels), size):
         chosen = torch.arange(start, min(start + size, len(texts.labels))).numpy()
         yield texts.take(chosen)
 
 
 def frozen_features(model: nn.Module, texts: Tokens, size: int = 32) -> Tensor:
-    """Features of all texts with dropout off and without gradients; the mode is then as it was.
+    """Return features of all texts, with dropout off and without gradients.
 
-    Texts of like lengths share a batch, so that little is padded.
+    The model's mode is then as it was. Texts of like lengths share a batch, so that little is
+    padded.
 
     Args:
         model: as `build` gives it.

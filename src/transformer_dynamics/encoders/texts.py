@@ -26,30 +26,30 @@ class Texts(NamedTuple):
     """Labelled texts, or pairs of texts."""
 
     first: list[str]
-    """[n] the texts, or the first of each pair."""
+    """[n] Texts, or the first text of each pair."""
     second: list[str] | None
-    """[n] the second of each pair; none if they are single."""
+    """[n] Second text of each pair; none if texts are single."""
     labels: NDArray[np.int64]
-    """[n] numbers of their classes."""
+    """[n] Number of the class of each text."""
     classes: tuple[str, ...]
-    """[C] what the classes are called."""
+    """[C] Names of the classes."""
 
     @property
     def size(self) -> int:
-        """N."""
+        """Number of texts."""
         return len(self.labels)
 
     def take(self, indices: Sequence[int] | NDArray[np.integer]) -> "Texts":
-        """Some of them, in the order given."""
+        """Return the texts at some places, in the order given."""
         second = None if self.second is None else [self.second[i] for i in indices]
         chosen = np.asarray(indices, dtype=np.int64)
         return Texts([self.first[i] for i in indices], second, self.labels[chosen], self.classes)
 
     @property
     def keys(self) -> list[str]:
-        """[n] their letters and digits in lower case, so that repeats are found.
+        """[n] Key of each text, equal for repeats: its letters and digits in lower case.
 
-        A text without any is its own key.
+        A text without any letter or digit is its own key.
         """
         pairs = zip(self.first, self.second or [""] * self.size, strict=True)
         return [_key(first) + ("|" + _key(second) if second else "") for first, second in pairs]
@@ -57,7 +57,7 @@ class Texts(NamedTuple):
 
 T = TypeVar("T")
 Row = Sequence[str]
-"""A label and one text or two."""
+"""Label and one text or two."""
 Placed = tuple[str, T]
 """File and line, as an error names them, and what stands there."""
 
@@ -66,19 +66,19 @@ class SplitsOf(NamedTuple, Generic[T]):
     """A set as it was published, in whatever form its texts are."""
 
     train: T
-    """The training set."""
+    """Training set."""
     validation: T | None
-    """The validation set, if there is one besides the test set."""
+    """Validation set, if there is one besides the test set."""
     test: T
-    """The test set; of GLUE and SuperGLUE, whose test labels are secret, the validation set."""
+    """Test set; of GLUE and SuperGLUE, whose test labels are secret, the validation set."""
 
 
 Splits = SplitsOf[Texts]
-"""The texts themselves."""
+"""Published set with its texts themselves."""
 
 
 def read(name: TextName, paths: Sequence[str | Path]) -> Splits:
-    """Read a set.
+    """Read the published splits of a set.
 
     Args:
         name: which one.
@@ -109,7 +109,7 @@ def _key(text: str) -> str:
 
 
 def decoded(path: Path, encoding: str = "utf-8") -> str:
-    """A file as text.
+    """Read a file as text.
 
     Raises:
         InputError: names the line that is in another encoding.
@@ -123,7 +123,10 @@ def decoded(path: Path, encoding: str = "utf-8") -> str:
 
 
 def _rows(path: Path, encoding: str = "utf-8") -> list[Placed[str]]:
-    """Lines that are not empty; only a line feed ends one, as others occur within texts."""
+    """Return the lines of a file that are not empty, each with its place.
+
+    Only a line feed ends a line, as other separators occur within texts.
+    """
     lines = enumerate(decoded(path, encoding).split("\n"), start=1)
     return [
         (f"{path}, line {number}", line.removesuffix("\r"))
@@ -135,7 +138,7 @@ def _rows(path: Path, encoding: str = "utf-8") -> list[Placed[str]]:
 def _parsed(
     lines: Iterable[Placed[T]], parse: Callable[[T], Row], expected: str
 ) -> list[Placed[Row]]:
-    """Rows of lines.
+    """Return the rows that lines hold, each with its place.
 
     Args:
         lines: what they are read from.
@@ -154,7 +157,7 @@ def _parsed(
 def _texts(
     rows: Sequence[Placed[Row]], classes: Sequence[str], names: Sequence[str] | None = None
 ) -> Texts:
-    """Texts from rows of one length.
+    """Return the texts of rows of one length.
 
     Args:
         rows: [n] of label and texts.
@@ -199,7 +202,7 @@ def _cb(paths: list[Path]) -> Splits:
 
 
 def _table(path: Path, columns: Sequence[str]) -> list[Placed[Row]]:
-    """Columns of a tab-separated file with a header and no quoting."""
+    """Return some columns of a tab-separated file with a header and no quoting."""
     lines = [(place, line.removeprefix("\ufeff").split("\t")) for place, line in _rows(path)]
     expected = f"tab-separated columns, among them {', '.join(columns)}"
     # An empty file has no header and no rows.
@@ -224,7 +227,10 @@ def _sst2(paths: list[Path]) -> Splits:
 
 
 def _cola(paths: list[Path]) -> Splits:
-    """The files have no header; their columns are source, label, the authors' mark, sentence."""
+    """Read CoLA, whose files have no header.
+
+    Columns are source, label, the authors' mark, sentence.
+    """
 
     def one(path: Path) -> Texts:
         lines = [(place, line.split("\t")) for place, line in _rows(path)]
@@ -235,7 +241,10 @@ def _cola(paths: list[Path]) -> Splits:
 
 
 def _mrpc(paths: list[Path]) -> Splits:
-    """GLUE's training set is Microsoft's without the pairs that `dev_ids.tsv` names."""
+    """Read MRPC, with the training set of GLUE.
+
+    It is Microsoft's without the pairs that `dev_ids.tsv` names.
+    """
     texts, ids = ("Quality", "#1 String", "#2 String"), ("#1 ID", "#2 ID")
     held = {tuple(line.split("\t")) for _, line in _rows(paths[1])}
     published = _table(paths[0], (*texts, *ids))
@@ -248,7 +257,7 @@ def _mrpc(paths: list[Path]) -> Splits:
 
 
 def _labelled_lines(path: Path, names: Sequence[str], encoding: str = "utf-8") -> Texts:
-    """Lines of a number, a space and a text."""
+    """Read lines of a number, a space and a text."""
 
     def row(line: str) -> Row:
         label, text = line.split(" ", 1)
@@ -280,7 +289,7 @@ def _one_file(name: TextName, names: Sequence[str]) -> Callable[[list[Path]], Sp
 
 
 def _hold_out(texts: Texts, number: int) -> Splits:
-    """A fixed test set, at most half of the texts, that shares no text with the rest."""
+    """Split off a fixed test set, at most half of the texts, that shares no text with the rest."""
     keys = texts.keys
     distinct = list(dict.fromkeys(keys))
     least = min(number, texts.size // 2)
@@ -296,7 +305,7 @@ def _hold_out(texts: Texts, number: int) -> Splits:
 
 
 def _banking77(paths: list[Path]) -> Splits:
-    """Quoted texts may hold line breaks."""
+    """Read BANKING77, whose quoted texts may hold line breaks."""
 
     def row(cells: list[str]) -> Row:
         text, category = cells
@@ -314,7 +323,7 @@ def _banking77(paths: list[Path]) -> Splits:
 
 
 def _csv(path: Path) -> list[Placed[list[str]]]:
-    """Rows, and the line where each ends."""
+    """Read the rows of a CSV file, each with the line where it ends."""
     reader = csv.reader(io.StringIO(decoded(path), newline=""), strict=True)
     try:
         return [(f"{path}, line {reader.line_num}", cells) for cells in reader]
@@ -366,4 +375,4 @@ READERS: dict[TextName, Callable[[list[Path]], Splits]] = {
     "banking77": _banking77,
     "clinc150": _clinc150,
 }
-"""Readers of the files of a set, which are in the order of `TEXT_FILES`."""
+"""Reader of each set's files, which are in the order of `TEXT_FILES`."""

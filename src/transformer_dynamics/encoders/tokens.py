@@ -17,34 +17,35 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 LARGEST = int(np.iinfo(np.int32).max)
-"""Number of a token."""
+"""Largest number of a token."""
 LONGEST = 10.0
-"""Time of a processor for a text, in seconds; what tokenisers of encoders need is under 1 ms."""
+"""Longest time of a processor for a text, in seconds; what tokenisers of encoders need is under 1
+ms."""
 
 
 class Tokens(NamedTuple):
     """Tokenised, labelled texts, padded with 0 to a common length."""
 
     tokens: NDArray[np.int32]
-    """[n, T] numbers of tokens, the special ones included."""
+    """[n, T] Numbers of tokens, the special ones included."""
     lengths: NDArray[np.int32]
-    """[n] how many of them are no padding."""
+    """[n] Number of tokens of each text that are no padding."""
     seconds: NDArray[np.int32]
-    """[n] where the second text of a pair begins; the length for a single text."""
+    """[n] Place where the second text of a pair begins; the length for a single text."""
     labels: NDArray[np.int64]
-    """[n] numbers of classes."""
+    """[n] Number of the class of each text."""
 
     def arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """Its fields as arrays, such as `train_tokens` with a prefix `train_`."""
+        """Return the fields as arrays, such as `train_tokens` with a prefix `train_`."""
         return {prefix + name: values for name, values in self._asdict().items()}
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> "Tokens":
-        """The texts whose `arrays` are given."""
+        """Return the texts that `arrays` has put into arrays."""
         return cls(*(arrays[prefix + name] for name in cls._fields))
 
     def take(self, indices: NDArray[np.integer]) -> "Tokens":
-        """Some of them, with no more padding than they need."""
+        """Return the texts at some places, with no more padding than they need."""
         chosen = Tokens(*(values[indices] for values in self))
         longest = int(chosen.lengths.max(initial=1))
         return chosen._replace(tokens=chosen.tokens[:, :longest])
@@ -54,39 +55,39 @@ class Places(NamedTuple):
     """Texts as their places in a split, with which samples are drawn."""
 
     indices: NDArray[np.int64]
-    """[n] places."""
+    """[n] Place of each text in the split."""
     digests: NDArray[np.int64]
-    """[n] of the texts, see `digests`."""
+    """[n] Digest of each text, see `digests`."""
 
     @property
     def first(self) -> list[str]:
-        """[n] what an error calls them."""
+        """[n] Name of each text in the message of an error."""
         return [f"text {index}" for index in self.indices]
 
     @property
     def size(self) -> int:
-        """N."""
+        """Number of texts."""
         return len(self.indices)
 
     @property
     def keys(self) -> list[int]:
-        """[n] equal where texts are, up to case and punctuation."""
+        """[n] Key of each text, equal for repeats up to case and punctuation."""
         return [int(digest) for digest in self.digests]
 
     def take(self, chosen: Sequence[int] | NDArray[np.integer]) -> "Places":
-        """Some of them, in the order given."""
+        """Return the places of some of the texts, in the order given."""
         which = np.asarray(chosen, dtype=np.int64)
         return Places(self.indices[which], self.digests[which])
 
 
 def digests(texts: Texts) -> NDArray[np.int64]:
-    """[n] 64 bits of each text's key, equal for repeats, in whatever set they are."""
+    """Return 64 bits of each text's key, [n], equal for repeats, in whatever set they are."""
     found = [hashlib.sha256(key.encode()).digest()[:8] for key in texts.keys]
     return np.frombuffer(b"".join(found), dtype="<i8").astype(np.int64)
 
 
 def tokenizer(document: str) -> "Tokenizer":
-    """A tokeniser from the text of its `tokenizer.json`.
+    """Return a tokeniser from the text of its `tokenizer.json`.
 
     Raises:
         InputError: if the package is not installed, or the text describes no tokeniser.
@@ -138,7 +139,7 @@ def tokenise(tokeniser: "Tokenizer", texts: Texts, length: int) -> Tokens:
 
 
 def _encoded(tokeniser: "Tokenizer", first: str, second: str | None) -> "Encoding":
-    """The tokens of a text, or of a pair.
+    """Return the tokens of a text, or of a pair.
 
     Raises:
         InputError: if the tokeniser cannot take it, takes far too long, or gives a token a number

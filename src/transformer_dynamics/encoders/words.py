@@ -9,13 +9,13 @@ from transformer_dynamics.encoders.tokens import Tokens
 
 
 def words_of(parts: list[Tokens], padding: int) -> NDArray[np.int64]:
-    """[W] ascending numbers of the tokens that occur, and those up to that of padding."""
+    """Return the ascending numbers [W] of tokens that occur, and all up to that of padding."""
     occurring = np.concatenate([part.tokens.ravel() for part in parts])
     return np.union1d(np.arange(padding + 1), occurring).astype(np.int64)
 
 
 def keep_words(encoder: nn.Module, words: NDArray[np.int64]) -> None:
-    """Leave out the embeddings of all other tokens, in place; token `words[i]` is then i.
+    """Keep the embeddings of some tokens alone, in place; token `words[i]` is then i.
 
     What never occurs has no gradient, and without weight decay no step of SGD or Adam changes it.
     So nothing else changes, but a step has less to do: in MiniLM half of the parameters are words.
@@ -31,5 +31,5 @@ def keep_words(encoder: nn.Module, words: NDArray[np.int64]) -> None:
 
 
 def renumbered(tokens: Tokens, words: NDArray[np.int64]) -> Tokens:
-    """Tokens as `keep_words` has numbered them."""
+    """Return tokens as `keep_words` has numbered them."""
     return tokens._replace(tokens=np.searchsorted(words, tokens.tokens).astype(np.int32))

@@ -44,7 +44,7 @@ from transformer_dynamics.lp_ft.settings.start import (
 
 NAMES = {**SET_LABELS, **METHOD_LABELS, **ENCODER_LABELS, "pretrained": "pre-trained"}
 ENCODER = "encoder"
-"""Name of the data that have its parameters."""
+"""Name of the data that have the parameters of the encoder."""
 METRICS = ("accuracy", "head_rows", "norm", "validation", "delta", "fingerprint")
 """Metrics of every experiment with trained runs, besides those with settings of their own."""
 DATA = "transformer_dynamics.encoders.data"
@@ -65,9 +65,9 @@ class Settings(StudySettings):
     sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
     """Samples that are drawn of each set."""
     probe: ProbeChoice
-    """Linear probing."""
+    """Settings of linear probing."""
     adapters: Adapters
-    """LoRA."""
+    """Settings of LoRA."""
     training: Training
     """Random head, and steps of all methods but LP."""
     metrics: Metrics
@@ -293,7 +293,7 @@ def run_data_names(job: RunJob) -> tuple[str, ...]:
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """Leave one seed of every experiment, and one value in each list of trained runs."""
+    """Return an overlay that keeps one seed, and one value in each list of trained runs."""
     return {
         "seeds": [random.choice(seed_list(settings.seeds))],
         "experiments": {
@@ -303,7 +303,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 
 def _one_value(grid: Grid, random: Random) -> dict[str, Any]:
-    """Leave one value in each list of an experiment."""
+    """Return an overlay that keeps one value in each list of an experiment."""
     # The set of `tsne` must stay.
     texts = grid.tsne.texts if grid.tsne else random.choice([*grid.texts])
     own = {} if grid.seeds is None else {"seeds": [random.choice(seed_list(grid.seeds))]}
@@ -317,7 +317,10 @@ def _one_value(grid: Grid, random: Random) -> dict[str, Any]:
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
-    """Take a few steps of an untrained encoder of width 8 on made-up texts, two seeds."""
+    """Write an encoder of width 8 and made-up texts, and return an overlay that uses them.
+
+    It has two seeds and a few steps; the encoder is untrained.
+    """
     from transformer_dynamics.encoders.made_up import write_encoder, write_texts
 
     numbers = {"length": 12, "train": 20, "validation": 8}

@@ -22,15 +22,15 @@ class Encoder(NamedTuple):
     """An encoder, and what can be made of its files."""
 
     files: Pretrained
-    """Its files."""
+    """Files of the encoder."""
     tokeniser: "Tokenizer"
-    """Its words."""
+    """Tokeniser of the encoder."""
     model: nn.Module
-    """Its network, as `build` gives it."""
+    """Network of the encoder, as `build` gives it."""
 
 
 def sample(job: EncoderJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Read the encoder.
+    """Read the files of the encoder, and check them.
 
     Args:
         job: which one.
@@ -47,7 +47,7 @@ def sample(job: EncoderJob, seeds: list[int], sources: Sequence[Path]) -> dict[s
 
 
 def read_encoder(name: EncoderName, sources: Sequence[str | Path]) -> Encoder:
-    """The encoder of some files, all of which are checked.
+    """Read an encoder from its files, all of which are checked.
 
     Raises:
         InputError: if they hold no encoder; it names their folder.
@@ -62,7 +62,7 @@ def read_encoder(name: EncoderName, sources: Sequence[str | Path]) -> Encoder:
 
 
 def _check_features(model: nn.Module) -> None:
-    """Refuse an encoder that makes of one word what is no number: finite weights may be too large.
+    """Refuse an encoder whose features of a word are not finite: weights may be too large.
 
     Raises:
         InputError: says so.

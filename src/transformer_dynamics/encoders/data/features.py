@@ -14,7 +14,9 @@ from transformer_dynamics.encoders.settings import TextJob
 
 
 def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """One pass of the encoder with its dropout off, on a processor.
+    """Compute the features of all texts of a set, by one pass of the encoder.
+
+    The encoder's dropout is off, and it runs on a processor.
 
     Args:
         job: which set and which encoder.

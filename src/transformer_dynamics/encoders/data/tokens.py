@@ -40,7 +40,7 @@ def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str,
 
 
 def tokenised(job: TextJob, encoder: Encoder, part: texts.Texts) -> Tokens:
-    """Tokens of a split, all of which the encoder can take.
+    """Return the tokens of a split, and refuse those that the encoder cannot take.
 
     Raises:
         InputError: if the length leaves no token of a text, or the encoder has no positions or no
@@ -71,7 +71,7 @@ def tokenised(job: TextJob, encoder: Encoder, part: texts.Texts) -> Tokens:
 
 
 def read_sources(job: TextJob, sources: Sequence[Path]) -> tuple[Encoder, texts.Splits]:
-    """The encoder and the texts, from the files of both in this order.
+    """Read the encoder and the texts, from the files of both in this order.
 
     Raises:
         InputError: if a file cannot be read.
@@ -82,5 +82,5 @@ def read_sources(job: TextJob, sources: Sequence[Path]) -> tuple[Encoder, texts.
 
 
 def of_splits(splits: texts.SplitsOf[texts.T]) -> dict[str, texts.T]:
-    """The splits that there are, by name."""
+    """Return the splits that there are, by name."""
     return {name: part for name, part in splits._asdict().items() if part is not None}

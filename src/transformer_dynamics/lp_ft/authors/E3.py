@@ -11,7 +11,7 @@ rows = v / lengths[:, None]
 
 
 def loss(norms: np.ndarray) -> complex:
-    """Summed cross-entropy as a function of ||v_1|| to ||v_C||, their directions fixed."""
+    """Return the summed cross-entropy for rows of these lengths in their fixed directions."""
     logits = phi @ (norms[:, None] * rows).T
     return complex((np.log(np.exp(logits).sum(axis=1)) - logits[range(N), y]).sum())
 

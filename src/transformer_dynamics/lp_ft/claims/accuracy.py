@@ -12,39 +12,41 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
 
 
 def gain(accuracy: RunMetric) -> pd.DataFrame:
-    """Accuracy of LP-FT minus that of FT, on test samples of the set itself."""
+    """Return the accuracy of LP-FT minus that of FT, on test samples of the set itself."""
     return method_differences(_judged_rows(accuracy, elsewhere=False), "score", [("lp_ft", "ft")])
 
 
 def gain_of_adapters(accuracy: RunMetric) -> pd.DataFrame:
-    """Accuracy of LP-LoRA minus that of LoRA, on test samples of the set itself."""
+    """Return the accuracy of LP-LoRA minus that of LoRA, on test samples of the set itself."""
     return method_differences(
         _judged_rows(accuracy, elsewhere=False), "score", [("lp_lora", "lora")]
     )
 
 
 def gain_over_probing(accuracy: RunMetric) -> pd.DataFrame:
-    """Accuracy of LP-FT minus that of LP, on test samples of the set itself."""
+    """Return the accuracy of LP-FT minus that of LP, on test samples of the set itself."""
     return method_differences(_judged_rows(accuracy, elsewhere=False), "score", [("lp_ft", "lp")])
 
 
 def gain_over_adapters(accuracy: RunMetric) -> pd.DataFrame:
-    """Accuracy of LP-FT minus that of LoRA, on test samples of the set itself."""
+    """Return the accuracy of LP-FT minus that of LoRA, on test samples of the set itself."""
     return method_differences(_judged_rows(accuracy, elsewhere=False), "score", [("lp_ft", "lora")])
 
 
 def gain_over_probing_elsewhere(accuracy: RunMetric) -> pd.DataFrame:
-    """Accuracy of LP-FT minus that of LP, out of distribution."""
+    """Return the accuracy of LP-FT minus that of LP, on test samples out of distribution."""
     return method_differences(_judged_rows(accuracy, elsewhere=True), "score", [("lp_ft", "lp")])
 
 
 def gain_elsewhere(accuracy: RunMetric) -> pd.DataFrame:
-    """Accuracy of LP-FT minus that of FT, out of distribution."""
+    """Return the accuracy of LP-FT minus that of FT, on test samples out of distribution."""
     return method_differences(_judged_rows(accuracy, elsewhere=True), "score", [("lp_ft", "ft")])
 
 
 def _judged_rows(accuracy: RunMetric, *, elsewhere: bool) -> pd.DataFrame:
-    """Test sets with enough samples, and `score`: accuracy, of CoLA Matthews' correlation.
+    """Return the rows of test sets with enough samples, with a column `score`.
+
+    The score is the accuracy; on CoLA it is Matthews' correlation.
 
     Raises:
         UnmeasurableError: if there is none.

@@ -60,27 +60,34 @@ def expected_kernel(
 
 
 def adapted_jacobian(name: str, found: Case) -> dict[str, Tensor]:
-    """Compute J of the adapted matrices of a network, of its training inputs."""
+    """Compute the Jacobian J of a network's adapted matrices at its training inputs."""
     network = found.network
     whole = kernel.feature_jacobian(network.map, network.body, found.train)
     return {matrix: whole[matrix] for matrix in ADAPTED[name]}
 
 
 def full_kernel(network: Network, jacobian: Mapping[str, Tensor]) -> Tensor:
-    """Return F^FT of some matrices."""
+    """Return the FT-effective kernel F^FT of some matrices from their Jacobian."""
     flat = kernel.flatten_jacobian(jacobian)
     return kernel.ft_effective_kernel(kernel.feature_kernel(flat, flat), network.head.weight)
 
 
 @evidence
 def expectation_in_the_linear_model() -> Cases:
-    """Largest deviation of E_A F^LoRA from sigma^2 r (alpha/r)^2 F^FT, over the largest entry."""
+    """Yield the deviation of E_A F^LoRA from sigma^2 r (alpha/r)^2 F^FT, for a linear map.
+
+    It is the largest deviation of an entry, over the largest entry.
+    """
     yield from _expectations(["linear map"])
 
 
 @evidence
 def expectation_in_any_network() -> Cases:
-    """The same in networks that are not linear, with F^FT of the adapted matrices."""
+    """Yield the deviation of E_A F^LoRA from sigma^2 r (alpha/r)^2 F^FT, for other networks.
+
+    These are not linear, and F^FT is that of the adapted matrices. The deviation is the largest of
+    an entry, over the largest entry.
+    """
     yield from _expectations([name for name in ADAPTED if name != "linear map"])
 
 
@@ -99,7 +106,7 @@ def _expectations(names: list[str]) -> Cases:
 
 @evidence
 def scalar_by_hyperparameters() -> Cases:
-    """Factor by which E_A F^LoRA changes with a hyperparameter, over the one that is expected."""
+    """Yield the factor by which E_A F^LoRA changes with a hyperparameter, over the expected one."""
     found = draw_case("linear map")
     jacobian = adapted_jacobian("linear map", found)
     changes = (
@@ -115,7 +122,10 @@ def scalar_by_hyperparameters() -> Cases:
 
 @evidence
 def bias_of_the_norm_ratio() -> Cases:
-    """Root mean square of ||F^LoRA||/||F|| over scalar times stated bias, for one linear map."""
+    """Yield the root mean square of ||F^LoRA||/||F|| over its stated value, for a linear map.
+
+    The stated value is the scalar sigma^2 r times the bias `lora.norm_bias`.
+    """
     for rank in (2, 8, 32):
         random = generator(rank, "inputs of a linear map")
         inputs = random.normal(size=(6, WIDTH))
@@ -129,7 +139,10 @@ def bias_of_the_norm_ratio() -> Cases:
 
 @evidence
 def corrected_bound() -> Cases:
-    """Share of A beyond the corrected bound over the probability that Prop. 4.4 allows."""
+    """Yield the share of A beyond the corrected bound over what Prop. 4.4 allows.
+
+    Prop. 4.4 allows a probability of larger deviations, `Bound.failure`.
+    """
     for uniform in (False, True):
         entries = "uniform" if uniform else "normal"
         for rank in RANKS:
@@ -141,7 +154,11 @@ def corrected_bound() -> Cases:
 
 @evidence
 def printed_bound() -> Cases:
-    """Share of A beyond the printed bound over the probability that Prop. 4.4 allows, sigma = 1."""
+    """Yield the share of A beyond the printed bound over what Prop. 4.4 allows.
+
+    Prop. 4.4 allows a probability of larger deviations, `Bound.failure`. Entries of A are normal
+    with sigma = 1.
+    """
     for rank in RANKS:
         bound = Bound(rank, 2 / 3, LENGTH)
         share = np.mean(_deviations(bound, uniform=False) > bound.printed_bound)
@@ -150,9 +167,10 @@ def printed_bound() -> Cases:
 
 @evidence
 def heavy_tails() -> Cases:
-    """Share of A beyond the corrected bound over the allowed probability, by law of its entries.
+    """Yield the share of A beyond the corrected bound over the allowed one, by law of entries.
 
-    Of variance 1, r = 256, e = .25, of the length of one unit vector.
+    Entries of A have variance 1, r = 256 and e = .25. The bound is on ||A x||^2 of one unit vector
+    x.
     """
     bound = Bound(256, 0.25)
     x = _inputs(1.0)[0]
@@ -171,7 +189,7 @@ def heavy_tails() -> Cases:
 
 @evidence
 def stated_probability() -> Cases:
-    """Highest probability that Prop. 4.4 grants at the rank of the paper, whatever e."""
+    """Yield the highest probability that Prop. 4.4 grants at the rank of the paper, whatever e."""
     gaps = np.linspace(0.001, 0.999, 999)
     granted = max(1 - Bound(PAPERS_RANK, float(gap)).failure for gap in gaps)
     yield f"r = {PAPERS_RANK}", granted
@@ -179,7 +197,7 @@ def stated_probability() -> Cases:
 
 @evidence
 def largest_void_rank() -> Cases:
-    """Largest r at which Prop. 4.4 grants no positive probability, whatever e."""
+    """Yield the largest r at which Prop. 4.4 grants no positive probability, whatever e."""
     gaps = np.linspace(0.001, 0.999, 999)
     void = [
         rank for rank in range(1, RANKS[-1]) if all(Bound(rank, float(gap)).is_void for gap in gaps)
@@ -189,9 +207,10 @@ def largest_void_rank() -> Cases:
 
 @evidence
 def head_applied_twice() -> Cases:
-    """Deviation of V (V K V^T) V^T from V K V^T over the latter, with C = h so that it exists.
+    """Yield the deviation of V (V K V^T) V^T from V K V^T, over the norm of the latter.
 
-    K is the kernel of adapters; A.2.3 has V in the derivatives already, and F applies it again.
+    C = h, so that the product exists. K is the kernel of adapters; A.2.3 has V in the derivatives
+    already, and F applies it again.
     """
     found = draw_case("linear map")
     width = found.network.features(found.train).shape[-1]
@@ -204,7 +223,7 @@ def head_applied_twice() -> Cases:
 
 
 def _inputs(length: float) -> NDArray[np.float64]:
-    """Draw two inputs [2, d] of this length."""
+    """Draw two inputs [2, d] of the given length."""
     x = generator(0, "inputs of Prop. 4.4").normal(size=(2, WIDTH))
     return np.asarray(length * x / np.linalg.norm(x, axis=1, keepdims=True))
 

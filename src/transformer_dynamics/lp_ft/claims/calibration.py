@@ -27,36 +27,39 @@ OTHERS: tuple[Method, ...] = ("ft", "lora", "lp_lora")
 
 
 def larger_error(calibration: RunMetric) -> pd.DataFrame:
-    """ECE of LP-FT minus that of FT, before temperature scaling."""
+    """Return the ECE of LP-FT minus that of FT, before temperature scaling."""
     return method_differences(_judged_rows(calibration, is_scaled=False), "ece", [("lp_ft", "ft")])
 
 
 def larger_error_of_adapters(calibration: RunMetric) -> pd.DataFrame:
-    """ECE of LP-LoRA minus that of LoRA, before temperature scaling."""
+    """Return the ECE of LP-LoRA minus that of LoRA, before temperature scaling."""
     return method_differences(
         _judged_rows(calibration, is_scaled=False), "ece", [("lp_lora", "lora")]
     )
 
 
 def larger_largest_error(calibration: RunMetric) -> pd.DataFrame:
-    """MCE of LP-FT minus that of FT, before temperature scaling."""
+    """Return the MCE of LP-FT minus that of FT, before temperature scaling."""
     return method_differences(_judged_rows(calibration, is_scaled=False), "mce", [("lp_ft", "ft")])
 
 
 def higher_temperature(calibration: RunMetric) -> pd.DataFrame:
-    """Log of T of LP-FT minus that of FT; T > 1 takes off confidence."""
+    """Return the log of the temperature T of LP-FT minus that of FT.
+
+    T > 1 takes off confidence.
+    """
     rows = _judged_rows(calibration, is_scaled=True)
     rows = rows.assign(ln_temperature=ln(rows["temperature"]))
     return method_differences(rows, "ln_temperature", [("lp_ft", "ft")])
 
 
 def equal_error_after_scaling(calibration: RunMetric) -> pd.DataFrame:
-    """ECE of LP-FT minus that of FT, after temperature scaling."""
+    """Return the ECE of LP-FT minus that of FT, after temperature scaling."""
     return method_differences(_judged_rows(calibration, is_scaled=True), "ece", [("lp_ft", "ft")])
 
 
 def improvement(calibration: RunMetric) -> pd.DataFrame:
-    """Fall of the ECE of LP-FT by temperature scaling."""
+    """Return the fall of the ECE of LP-FT by temperature scaling."""
     falls = _falls(calibration, "ece", ["lp_ft"])
     return seed_rows(
         (f"{name}: {METHOD_LABELS['lp_ft']}", fall["lp_ft"]) for name, fall in falls.items()
@@ -64,15 +67,15 @@ def improvement(calibration: RunMetric) -> pd.DataFrame:
 
 
 def larger_improvement(calibration: RunMetric) -> pd.DataFrame:
-    """Fall of the ECE of LP-FT by temperature scaling minus that of each other method.
+    """Return the fall of ECE by temperature scaling, of LP-FT minus that of each other method.
 
-    One by one: the largest of three would be above its own mean by chance.
+    Methods are compared one by one: the largest of three would be above its own mean by chance.
     """
     return _improvement(calibration, "ece")
 
 
 def larger_improvement_of_the_largest(calibration: RunMetric) -> pd.DataFrame:
-    """The same of MCE."""
+    """Return the fall of MCE by temperature scaling, of LP-FT minus that of each other method."""
     return _improvement(calibration, "mce")
 
 

@@ -26,21 +26,21 @@ from transformer_dynamics.lp_ft.settings.metrics import (
 from transformer_dynamics.lp_ft.settings.runs import Method
 
 RunMetric: TypeAlias = Measured[MetricJob]
-"""A metric of trained runs."""
+"""Metric of trained runs."""
 KernelMetric: TypeAlias = Measured[KernelMetricJob] | Measured[RegressionMetricJob]
-"""A metric of explicit kernels of one set."""
+"""Metric of explicit kernels of one set."""
 SpectrumMetric: TypeAlias = Measured[SpectrumMetricJob]
-"""A metric of the singular values of kernels of one set."""
+"""Metric of the singular values of kernels of one set."""
 HeadMetric: TypeAlias = Measured[HeadMetricJob]
-"""The metric of heads by direction and norm of one set."""
+"""Metric of heads by direction and norm of one set."""
 SeedValues: TypeAlias = "pd.Series[float]"
-"""A value by seed."""
+"""Value by seed."""
 
 SMALL_TEST_SETS: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
 """Sets with fewer than 500 test samples (56, 277, 408), on which an accuracy or a calibration error
 is known to several points only: claims on these are shown and not judged there."""
 TEST = "test"
-"""The split that is of the set itself; others are out of distribution."""
+"""Name of the split that is of the set itself; others are out of distribution."""
 
 
 def place_label(texts: str, split: str = TEST) -> str:
@@ -63,7 +63,7 @@ def group_by_place(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def pivot_methods(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd.DataFrame:
-    """Pivot one set to [seed, method].
+    """Pivot the rows of one set to the values of a column, [seed, method].
 
     Raises:
         UnmeasurableError: if a method is missing, or lacks a seed of another one.
@@ -102,7 +102,7 @@ def method_differences(
 
 
 def method_values(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd.DataFrame:
-    """Return evidence of a column itself, in every place and of every method.
+    """Return the values of a column as evidence, for every place and every method.
 
     Raises:
         UnmeasurableError: if a method is missing.
@@ -137,7 +137,7 @@ def ln(numbers: SeedValues) -> SeedValues:
 
 
 def rows_where(rows: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    """Return the rows with these values."""
+    """Return the rows whose columns have the given values."""
     for column, value in wanted.items():
         rows = rows[rows[column] == value]
     return rows

@@ -21,17 +21,17 @@ OWN_HEADS = {"random": "the random head", "probe": "the probe"}
 
 
 def less_change(features: RunMetric) -> pd.DataFrame:
-    """Log of Diff(F) of FT over that of LP-FT, on every test set."""
+    """Return the log of Diff(F) of FT over that of LP-FT, on every test set."""
     return method_differences(_with_logarithms(features), "ln_difference", [("ft", "lp_ft")])
 
 
 def less_change_of_adapters(features: RunMetric) -> pd.DataFrame:
-    """Log of Diff(F) of LoRA over that of LP-LoRA, on every test set."""
+    """Return the log of Diff(F) of LoRA over that of LP-LoRA, on every test set."""
     return method_differences(_with_logarithms(features), "ln_difference", [("lora", "lp_lora")])
 
 
 def less_change_at_equal_rates(features: RunMetric) -> pd.DataFrame:
-    """Log of Diff(F) of FT over that of LP-FT, at every rate that both were trained with."""
+    """Return the log of Diff(F) of FT over that of LP-FT, at every rate that both have."""
     rows = _with_logarithms(features)
     cells = {}
     for name, own in group_by_place(rows):
@@ -42,9 +42,9 @@ def less_change_at_equal_rates(features: RunMetric) -> pd.DataFrame:
 
 
 def less_change_by_direction(features: RunMetric) -> pd.DataFrame:
-    """Log of Diff(F) from the random direction over that from the probe's, at either norm.
+    """Return the log of Diff(F) from the random direction over the probe's, at either norm.
 
-    At equal rates, as directions are those of two methods, each of which may have its own.
+    Rates are equal: directions are those of two methods, each of which may have its own.
     """
     check_equal_rates(_with_logarithms(features))
     found = _by_direction_and_norm(features)
@@ -56,7 +56,7 @@ def less_change_by_direction(features: RunMetric) -> pd.DataFrame:
 
 
 def less_change_by_norm(features: RunMetric) -> pd.DataFrame:
-    """Log of Diff(F) from the random norm over that from the probe's, in either direction."""
+    """Return the log of Diff(F) from the random norm over the probe's, in either direction."""
     found = _by_direction_and_norm(features)
     directions = {"ft": OWN_HEADS["random"], "lp_ft": OWN_HEADS["probe"]}
     return seed_rows(
@@ -70,19 +70,19 @@ def less_change_by_norm(features: RunMetric) -> pd.DataFrame:
 
 
 def higher_similarity(features: RunMetric) -> pd.DataFrame:
-    """CS(F) of LP-FT minus that of FT, on the test samples."""
+    """Return the similarity CS(F) of LP-FT minus that of FT, on the test samples."""
     rows = rows_where(features.table, split=TEST)
     return method_differences(rows, "cosine_similarity", [("lp_ft", "ft")])
 
 
 def higher_similarity_of_adapters(features: RunMetric) -> pd.DataFrame:
-    """CS(F) of LP-LoRA minus that of LoRA, on the test samples."""
+    """Return the similarity CS(F) of LP-LoRA minus that of LoRA, on the test samples."""
     rows = rows_where(features.table, split=TEST)
     return method_differences(rows, "cosine_similarity", [("lp_lora", "lora")])
 
 
 def kept_similarity(features: RunMetric) -> pd.DataFrame:
-    """Distance of CS(F) from that of the untrained features, of FT minus that of LP-FT.
+    """Return the distance of CS(F) from its untrained value, of FT minus that of LP-FT.
 
     Rows of LP have the untrained features.
     """
@@ -94,22 +94,22 @@ def kept_similarity(features: RunMetric) -> pd.DataFrame:
 
 
 def lower_discriminant_ratio(features: RunMetric) -> pd.DataFrame:
-    """Log of FDR(F) of FT over that of LP-FT, on test samples of the set itself.
+    """Return the log of FDR(F) of FT over that of LP-FT, on test samples of the set itself.
 
-    Only where there are enough samples for the scatter within classes to be regular.
+    Sets with too few samples for a regular scatter within classes are left out.
     """
     rows = _rows_above_noise(rows_where(features.table, split=TEST))
     return method_differences(rows, "ln_discriminant_ratio", [("ft", "lp_ft")])
 
 
 def lower_discriminant_ratio_of_adapters(features: RunMetric) -> pd.DataFrame:
-    """Log of FDR(F) of LoRA over that of LP-LoRA, where there are enough samples."""
+    """Return the log of FDR(F) of LoRA over that of LP-LoRA, where there are enough samples."""
     rows = _rows_above_noise(rows_where(features.table, split=TEST))
     return method_differences(rows, "ln_discriminant_ratio", [("lora", "lp_lora")])
 
 
 def higher_discriminant_ratio_elsewhere(features: RunMetric) -> pd.DataFrame:
-    """Log of FDR(F) of LP-FT over that of FT, on test samples out of distribution."""
+    """Return the log of FDR(F) of LP-FT over that of FT, on test samples out of distribution."""
     rows = features.table
     rows = _rows_above_noise(rows[rows["split"] != TEST])
     return method_differences(rows, "ln_discriminant_ratio", [("lp_ft", "ft")])

@@ -14,7 +14,7 @@ SIZES = ((2, 8, 40), (3, 8, 60), (6, 32, 240))
 SEPARATIONS = (0.5, 1.0, 2.0)
 """Standard deviation of the means of classes, over that of a sample around them."""
 DRAWS = range(2)
-"""Draws of features and heads."""
+"""Numbers of the draws of features and heads."""
 DEVIATION = 0.02
 """Standard deviation of the entries of a random head."""
 ETA, STEPS = 1e-3, 300
@@ -25,11 +25,11 @@ class Probing(NamedTuple):
     """Features to be probed, and a random head."""
 
     weight: Tensor
-    """[C, h] V."""
+    """[C, h] Head V."""
     features: Tensor
-    """[N, h] phi_i."""
+    """[N, h] Features phi_i."""
     labels: Tensor
-    """[N] y_i."""
+    """[N] Classes y_i."""
 
 
 def draw_probing(size: tuple[int, int, int], separation: float, draw: int) -> Probing:
@@ -61,7 +61,10 @@ def literal_gradient(given: Probing) -> Tensor:
 
 @evidence
 def error_by_class() -> Cases:
-    """Largest deviation of (3) for one class from autograd's derivative, over the largest."""
+    """Yield the error of (3) for one class beside autograd's derivative.
+
+    It is the largest deviation over the largest derivative.
+    """
     for size in SIZES:
         given = draw_probing(size, 1.0, 0)
         exact = literal_gradient(given)
@@ -71,7 +74,11 @@ def error_by_class() -> Cases:
 
 @evidence
 def error_as_printed() -> Cases:
-    """The same with the sum over classes on the right of (3), as it is printed."""
+    """Yield the error of (3) as it is printed, with a sum over classes, beside autograd.
+
+    It is the largest deviation of that sum from the derivative for one class, over the largest
+    derivative.
+    """
     for size in SIZES:
         given = draw_probing(size, 1.0, 0)
         exact = literal_gradient(given)
@@ -81,7 +88,10 @@ def error_as_printed() -> Cases:
 
 @evidence
 def growing_share() -> Cases:
-    """Share of negative dL/d||v_k|| over classes and steps of linear probing, mean over draws."""
+    """Yield the share of negative dL/d||v_k|| over classes and steps of linear probing.
+
+    It is the mean over draws.
+    """
     for size in SIZES:
         for separation in SEPARATIONS:
             shares = [

@@ -29,7 +29,7 @@ SMALLEST = 1e-16
 
 
 def larger_ratio(*ratios: KernelMetric) -> pd.DataFrame:
-    """FT ratio of LP-FT minus that of FT."""
+    """Return the FT ratio of LP-FT minus that of FT."""
     cells = {}
     for name, table in tables_by_set(ratios):
         wide = pivot_methods(table, "ft_ratio", ("lp_ft", "ft"))
@@ -38,7 +38,7 @@ def larger_ratio(*ratios: KernelMetric) -> pd.DataFrame:
 
 
 def higher_rank(*sizes: KernelMetric) -> pd.DataFrame:
-    """Rank over the largest that it can have, of F of LP-FT minus that of P.
+    """Return the rank of F of LP-FT minus that of P, each over the largest that it can have.
 
     Singular values count from `metrics > rank_tolerance` of the largest on.
     """
@@ -52,17 +52,17 @@ def higher_rank(*sizes: KernelMetric) -> pd.DataFrame:
 
 
 def higher_accuracy_of_logits(*regressions: KernelMetric) -> pd.DataFrame:
-    """Share of right pairs of a test sample and a class, of F of LP-FT minus that of P."""
+    """Return the share of right pairs of test sample and class, of F of LP-FT minus that of P."""
     return _accuracy_differences(regressions, "logit")
 
 
 def higher_accuracy(*regressions: KernelMetric) -> pd.DataFrame:
-    """Share of test samples whose class is right, of F of LP-FT minus that of P."""
+    """Return the share of test samples whose class is right, of F of LP-FT minus that of P."""
     return _accuracy_differences(regressions, "argmax")
 
 
 def similarity_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
-    """Cosine of F^LoRA and F, mean over the drawn A."""
+    """Return the cosine of F^LoRA and F, mean over the drawn A."""
     cells = {}
     for name, table in tables_by_set(measured):
         rows = rows_where(table, parameters="all")
@@ -73,7 +73,10 @@ def similarity_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
 
 
 def scalar_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
-    """<F^LoRA, F>/<F, F> of the adapted matrices over sigma^2 r (alpha/r)^2, mean over A."""
+    """Return <F^LoRA, F>/<F, F> over sigma^2 r (alpha/r)^2, of the adapted matrices.
+
+    It is the mean over the drawn A.
+    """
     cells = {}
     for name, table in tables_by_set(measured):
         rows = rows_where(table, parameters="adapted")
@@ -85,9 +88,9 @@ def scalar_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
 
 
 def distance_of_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
-    """Mean |log10| of the ratio of singular values of F^LoRA and F, each over its largest.
+    """Return the mean |log10| of the ratio of singular values of F^LoRA and F.
 
-    Over the indices at which that of F counts.
+    Each is over the largest of its kernel. The mean is over the indices at which that of F counts.
     """
     cells = {}
     for each in spectra:
@@ -99,7 +102,9 @@ def distance_of_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
 
 
 def _spectrum_distance(rows: pd.DataFrame, method: str, other: str, least: float) -> SeedValues:
-    """Mean |log10| of the ratio of a method's singular values to another's, where these count.
+    """Return the mean |log10| of the ratio of a method's singular values to another's.
+
+    It is over the indices at which those of the other method count.
 
     Raises:
         UnmeasurableError: if one of them is not there.
@@ -115,10 +120,10 @@ def _spectrum_distance(rows: pd.DataFrame, method: str, other: str, least: float
 
 
 def smaller_angle_than_p(*measured: Any) -> pd.DataFrame:
-    """Log of the part of F that no multiple of P gives over that no multiple of F^LoRA gives.
+    """Return the log of the sine between F and P over that between F and F^LoRA.
 
-    These are sines of the angles between matrices: with F^LoRA by the mean cosine over draws of A,
-    with P by the norms of P, of F and of their sum.
+    The sine is the part of F that no multiple of the other matrix gives. With F^LoRA it is found by
+    the mean cosine over draws of A, with P by the norms of P, of F and of their sum.
 
     Args:
         measured: `KernelMetric` of adapters, and sizes of kernels; sets that have both are taken.
@@ -146,7 +151,7 @@ def _sine(cosine: SeedValues) -> SeedValues:
 
 
 def nearer_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
-    """Log of the distance of the singular values of P to those of F over that of F^LoRA.
+    """Return the log of the distance of P's singular values to F's over that of F^LoRA's.
 
     Distances are those of `distance_of_spectra`, at the indices that Figures 2 and 7 draw.
     """
@@ -165,7 +170,7 @@ def nearer_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
 
 
 def place_of_the_sum(*sizes: KernelMetric) -> pd.DataFrame:
-    """Place of the rank of P + F of LP-FT: 0 is the rank of P, 1 that of F.
+    """Return the place of the rank of P + F of LP-FT: 0 is the rank of P, 1 that of F.
 
     Singular values count from `metrics > rank_tolerance` of the largest on. NaN if both have the
     same rank.
@@ -181,7 +186,10 @@ def place_of_the_sum(*sizes: KernelMetric) -> pd.DataFrame:
 
 
 def larger_diagonal(*sizes: KernelMetric) -> pd.DataFrame:
-    """Log of the mean trace norm of blocks (x, x) over that of others, of F minus that of P."""
+    """Return the log of the trace norm of blocks (x, x) over that of others, F minus P.
+
+    Trace norms are means over blocks. F is that of each method.
+    """
     cells = {}
     for name, table in tables_by_set(sizes):
         ratio = table.assign(ratio=ln(table["diagonal"] / table["off_diagonal"]))

@@ -19,11 +19,12 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, RUN_COLUMNS
 
 GROWING = {"bias": ("bias_norm", 1), "logits": ("logit_norm", 1), "loss": ("loss", -1)}
-"""Columns of which a statement is, by what cells call them: whether they rise or fall."""
+"""Column of each quantity that is judged, by its name in cells, and 1 if it has to rise, -1 if it
+has to fall."""
 
 
 def growth_of_probing(features: RunMetric) -> pd.DataFrame:
-    """Log of the growth of ||V|| by linear probing minus that by FT, and by LoRA.
+    """Return the log of the growth of ||V|| by linear probing minus that by FT, and by LoRA.
 
     All three begin with the random head of the seed.
     """
@@ -33,16 +34,16 @@ def growth_of_probing(features: RunMetric) -> pd.DataFrame:
 
 
 def growth_by_probing(features: RunMetric) -> pd.DataFrame:
-    """Log of ||V|| after linear probing over that of the random head."""
+    """Return the log of ||V|| after linear probing over that of the random head."""
     rows = rows_where(features.table, split=TEST).drop(columns="split")
     rows = rows.assign(growth=ln(rows["norm"] / rows["start_norm"]))
     return method_values(rows, "growth", ["lp"])
 
 
 def growth_along_training(norm: RunMetric) -> pd.DataFrame:
-    """Log of ||V|| at the last step over that at the first, of LP, FT and LoRA.
+    """Return the log of ||V|| at the last step over that at the first, of LP, FT and LoRA.
 
-    That of LP is gradient descent from the random head.
+    Steps of LP are those of gradient descent from the random head.
     """
     rows = norm.table.sort_values("step")
     runs = group_by_run(rows)["norm"]
@@ -53,10 +54,11 @@ def growth_along_training(norm: RunMetric) -> pd.DataFrame:
 
 
 def growth_of_bias_and_logits(norm: RunMetric) -> pd.DataFrame:
-    """Logs of ||b||, of ||f(x)||, and of the inverse of the loss: second half over first half.
+    """Return the logs of the growth of ||b||, of ||f(x)||, and of the inverse of the loss.
 
-    Each is the mean over a half of the steps that are kept, the start left out, where b = 0. They
-    are even in number of steps for FT and LoRA, and in its logarithm for LP.
+    Growth is the mean over the second half of the kept steps over that over the first. The start is
+    left out, where b = 0. Kept steps are even in number of steps for FT and LoRA, and in its
+    logarithm for LP.
     """
     rows = norm.table[(norm.table["step"] > 0) & norm.table["method"].isin(["lp", "ft", "lora"])]
     rows = rows.sort_values("step")
@@ -84,7 +86,10 @@ def growth_of_bias_and_logits(norm: RunMetric) -> pd.DataFrame:
 
 
 def rows_that_grow(norm: RunMetric) -> pd.DataFrame:
-    """Share of rows of V whose loss falls as they become longer, mean over LP's path."""
+    """Return the share of rows of V whose loss falls as they become longer.
+
+    It is the mean over LP's path.
+    """
     rows = rows_where(norm.table, method="lp")
     return seed_rows(
         (name, own.groupby("seed")["falling"].mean()) for name, own in group_by_place(rows)

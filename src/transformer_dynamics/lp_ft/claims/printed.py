@@ -12,14 +12,15 @@ from transformer_dynamics.lp_ft.theory.ft_ratio import ratio_of_adapters, ratio_
 KERNEL_SAMPLES = {("cb", "train"): 225, ("cb", "test"): 56} | {
     (name, "train"): 250 for name in ("rte", "boolq", "wic")
 }
-"""Samples N of the kernels of Tables 2 and 9, if known: NC is 675 and 500, and the test set
-of CB has 56 samples."""
+"""Number N of samples of the kernels of Tables 2 and 9 by set and split, if known: NC is 675 and
+500, and the test set of CB has 56 samples."""
 KERNEL_CLASSES = {"cb": 3, "rte": 2, "boolq": 2, "wic": 2}
 """Number of classes C by set."""
 MAJORITY = {"sst2": (444, 872), "mrpc": (279, 408), "wsc": (66, 104)}
-"""Samples of the commonest class, and all samples, of the published validation sets."""
+"""Number of samples of the commonest class, and of all samples, of the published validation
+sets."""
 CB_IN_TABLE_7 = 57
-"""Test samples of CB."""
+"""Number of test samples of CB that Table 7 has."""
 SEEDS = 5
 """Number of seeds of the means of Table 8."""
 STARTS = {
@@ -29,7 +30,7 @@ STARTS = {
     "lp_ft": "lp",
     "lp_lora": "lp",
 }
-"""Row of the start of each method's head, by method."""
+"""Row that has the start of each method's head, by method."""
 
 
 def rounding_error(samples: int) -> float:
@@ -39,7 +40,7 @@ def rounding_error(samples: int) -> float:
 
 @evidence
 def ratios_of_norms(printed: pd.DataFrame) -> Cases:
-    """FN(F)/(FN(P) + FN(F)) minus the FT ratio, both as printed, of FT and LP-FT."""
+    """Yield FN(F)/(FN(P) + FN(F)) minus the FT ratio, both as printed, of FT and LP-FT."""
     for name, found in _group_by_set(printed):
         for method in ("ft", "lp_ft"):
             norms = ratio_of_norms(found["pretrained", "p_frobenius"], found[method, "f_frobenius"])
@@ -48,7 +49,7 @@ def ratios_of_norms(printed: pd.DataFrame) -> Cases:
 
 @evidence
 def ratios_of_adapters(printed: pd.DataFrame) -> Cases:
-    """Logarithm of FT ratios of adapters, from full ones and FN(F), over the printed ones."""
+    """Yield the log of FT ratios of adapters, from full ones and FN(F), over the printed ones."""
     for name, found in _group_by_set(printed):
         for method, other in (("lora", "ft"), ("lp_lora", "lp_ft")):
             scalar = found[method, "f_frobenius"] / found[other, "f_frobenius"]
@@ -61,7 +62,7 @@ def ratios_of_adapters(printed: pd.DataFrame) -> Cases:
 
 @evidence
 def ratio_of_norms_with_adapters(printed: pd.DataFrame) -> Cases:
-    """Printed FT ratio minus FN(F)/(FN(P) + FN(F)), of LP-LoRA."""
+    """Yield the printed FT ratio minus FN(F)/(FN(P) + FN(F)), of LP-LoRA."""
     for name, found in _group_by_set(printed):
         norms = ratio_of_norms(found["pretrained", "p_frobenius"], found["lp_lora", "f_frobenius"])
         yield SET_LABELS[name], found["lp_lora", "ft_ratio"] - norms
@@ -69,7 +70,7 @@ def ratio_of_norms_with_adapters(printed: pd.DataFrame) -> Cases:
 
 @evidence
 def lowest_rank_of_the_sum(printed: pd.DataFrame) -> Cases:
-    """Rank of P + F minus that of F, as printed: of each set the lowest of all methods."""
+    """Yield the printed rank of P + F minus that of F: of each set the lowest of all methods."""
     for name, found in _group_by_set(printed):
         methods = {method for method, quantity in found if quantity == "ntk_rank"}
         yield (
@@ -80,7 +81,10 @@ def lowest_rank_of_the_sum(printed: pd.DataFrame) -> Cases:
 
 @evidence
 def ranks_over_caps(printed: pd.DataFrame) -> Cases:
-    """Printed rank of F after linear probing over N rank V; rank V is 1 where C = 2, else C - 1."""
+    """Yield the printed rank of F after linear probing over N rank V.
+
+    Rank V is 1 where C = 2, else C - 1.
+    """
     for name, found in _group_by_set(printed):
         cap = KERNEL_SAMPLES[name, "train"] * (KERNEL_CLASSES[name] - 1)
         for method in ("lp_ft", "lp_lora"):
@@ -89,23 +93,28 @@ def ranks_over_caps(printed: pd.DataFrame) -> Cases:
 
 @evidence
 def remainders_of_p(printed: pd.DataFrame) -> Cases:
-    """Printed rank of P modulo C."""
+    """Yield the printed rank of P modulo C."""
     for name, found in _group_by_set(printed):
         yield SET_LABELS[name], found["pretrained", "p_rank"] % KERNEL_CLASSES[name]
 
 
 @evidence
 def accuracies_of_samples(printed: pd.DataFrame) -> Cases:
-    """Printed accuracies of kernel regression as numbers of samples: furthest from a whole one.
+    """Yield how far printed accuracies are from whole numbers of samples.
 
-    In units of what rounding to two decimals can do.
+    Accuracies are those of kernel regression. The furthest one is taken, in units of what rounding
+    to two decimals can do.
     """
     yield from _accuracies(printed, of_classes=False)
 
 
 @evidence
 def accuracies_of_classes(printed: pd.DataFrame) -> Cases:
-    """The same as numbers of pairs of a sample and a class."""
+    """Yield how far printed accuracies are from whole numbers of pairs of sample and class.
+
+    Accuracies are those of kernel regression. The furthest one is taken, in units of what rounding
+    to two decimals can do.
+    """
     yield from _accuracies(printed, of_classes=True)
 
 
@@ -122,7 +131,10 @@ def _accuracies(printed: pd.DataFrame, *, of_classes: bool) -> Cases:
 
 @evidence
 def accuracy_above_the_majority(accuracies: pd.DataFrame) -> Cases:
-    """Printed accuracy without a deviation over seeds minus the share of the commonest class."""
+    """Yield printed accuracies minus the share of the commonest class, in percentage points.
+
+    Only accuracies without a deviation over seeds are taken.
+    """
     rows = accuracies[accuracies["set"].isin(MAJORITY) & (accuracies["deviation"] == 0)]
     for name, method, value in rows[["set", "method", "value"]].itertuples(index=False):
         commonest, samples = MAJORITY[name]
@@ -131,7 +143,7 @@ def accuracy_above_the_majority(accuracies: pd.DataFrame) -> Cases:
 
 @evidence
 def norm_growth(norms: pd.DataFrame) -> Cases:
-    """Logarithm of the printed ||V|| after training over that before, of all methods."""
+    """Yield the log of the printed ||V|| after training over that before, of all methods."""
     for name, found in _group_by_set(norms):
         for method, start in STARTS.items():
             ratio = found[method, "norm"] / found[start, "norm"]
@@ -140,7 +152,10 @@ def norm_growth(norms: pd.DataFrame) -> Cases:
 
 @evidence
 def furthest_printed_twice(values: pd.DataFrame) -> Cases:
-    """Largest |ln| of the ratio of values in Table 1 and in Table 12 or 13, of each set."""
+    """Yield the largest |ln| of the ratio of values that are printed twice, of each set.
+
+    They are printed in Table 1, and in Table 12 or 13.
+    """
     found: dict[str, float] = {}
     for name, value in _printed_twice(values):
         own = name.partition(",")[0]
@@ -160,7 +175,10 @@ def _printed_twice(values: pd.DataFrame) -> Cases:
 
 @evidence
 def samples_of_cb(accuracies: pd.DataFrame) -> Cases:
-    """Mean accuracies on CB as numbers of samples: distance from a whole one, over rounding."""
+    """Yield how far printed mean accuracies on CB are from whole numbers of samples.
+
+    The distance is in units of what rounding can do.
+    """
     size = SEEDS * CB_IN_TABLE_7
     rows = accuracies[accuracies["set"] == "cb"]
     for method, value in rows[["method", "value"]].itertuples(index=False):
@@ -170,7 +188,7 @@ def samples_of_cb(accuracies: pd.DataFrame) -> Cases:
 
 @evidence
 def sets_with_unequal_settings(settings: pd.DataFrame) -> Cases:
-    """Number of sets on which FT and LP-FT differ in learning rate or batch size (Table 6)."""
+    """Yield the number of sets where FT and LP-FT differ in rate or batch size (Table 6)."""
     differ = [
         any(
             found["ft", quantity] != found["lp_ft", quantity] for quantity in ("rate", "batch_size")

@@ -25,13 +25,16 @@ COMMON_NORMS = ("shortest", "middle", "longest")
 
 
 def slopes(*features: RunMetric) -> pd.DataFrame:
-    """Slope of ln Diff(F) over ln factor, by AdamW."""
+    """Return the slope of ln Diff(F) over ln factor, by AdamW."""
     rows = _select_runs(*features, optimiser="adamw")
     return seed_rows((name, _fit_slope(curves)) for name, curves in _group_curves(rows))
 
 
 def largest_rise(*features: RunMetric) -> pd.DataFrame:
-    """Largest rise of ln Diff(F) in one step to the next factor, by AdamW; below 0 if all fall."""
+    """Return the largest rise of ln Diff(F) in one step to the next factor, by AdamW.
+
+    It is below 0 if all fall.
+    """
     rows = _select_runs(*features, optimiser="adamw")
     return seed_rows(
         (name, curves.diff(axis=1).iloc[:, 1:].max(axis=1, skipna=False))
@@ -40,7 +43,7 @@ def largest_rise(*features: RunMetric) -> pd.DataFrame:
 
 
 def slopes_of_plain_descent(*features: RunMetric) -> pd.DataFrame:
-    """Slope of ln Diff(F) over ln factor, by SGD whose gradients are not clipped.
+    """Return the slope of ln Diff(F) over ln factor, by SGD whose gradients are not clipped.
 
     A factor at which a run diverged is left out for all seeds. What diverged went further than all
     others, so that this makes slopes smaller.
@@ -52,9 +55,9 @@ def slopes_of_plain_descent(*features: RunMetric) -> pd.DataFrame:
 
 
 def slopes_that_clipping_removes(*features: RunMetric) -> pd.DataFrame:
-    """Slope of ln Diff(F) over ln factor by SGD without clipping minus that with it.
+    """Return the slope of ln Diff(F) over ln factor by SGD, without clipping minus with it.
 
-    Over the factors at which no run of either kind diverged.
+    Slopes are over the factors at which no run of either kind diverged.
     """
     plain, clipped = (
         dict(_group_curves(_select_runs(*features, optimiser="sgd", clip=clip)))
@@ -71,7 +74,10 @@ def slopes_that_clipping_removes(*features: RunMetric) -> pd.DataFrame:
 
 
 def more_change_in_plain_descent(*features: RunMetric) -> pd.DataFrame:
-    """Log of Diff(F) of LP-FT over that of FT, by unclipped SGD at one rate, factor 1."""
+    """Return the log of Diff(F) of LP-FT over that of FT, by unclipped SGD at one rate.
+
+    Heads are not multiplied: the factor is 1.
+    """
     rows = _select_runs(*features, optimiser="sgd", clip=0.0, factor=1.0)
     check_equal_rates(rows)
     cells = {}
@@ -82,16 +88,20 @@ def more_change_in_plain_descent(*features: RunMetric) -> pd.DataFrame:
 
 
 def less_change_at_equal_norm(*features: RunMetric) -> pd.DataFrame:
-    """Log of Diff(F) of FT over that of LP-FT where both heads were equally long before, by AdamW.
+    """Return the log of Diff(F) of FT over that of LP-FT for heads of equal norm, by AdamW.
 
-    In the middle and at the upper end of the norms that both have, between the factors along lines
-    of ln Diff(F) over ln ||V||. NaN where they have none.
+    Norms are those before training, in the middle and at the upper end of what both methods have.
+    Between the factors Diff(F) lies on lines of ln Diff(F) over ln ||V||. NaN where the methods
+    have no norm in common.
     """
     return _less_change(features, COMMON_NORMS[1:])
 
 
 def less_change_at_the_least_norm(*features: RunMetric) -> pd.DataFrame:
-    """The same at the lower end of the norms that both have."""
+    """Return the log of Diff(F) of FT over that of LP-FT at the least common norm, by AdamW.
+
+    The norm is the lower end of what both methods have, see `less_change_at_equal_norm`.
+    """
     return _less_change(features, COMMON_NORMS[:1])
 
 
@@ -109,7 +119,10 @@ def _less_change(features: Sequence[RunMetric], heads: Sequence[str]) -> pd.Data
 
 
 def overconfidence(*calibration: RunMetric) -> pd.DataFrame:
-    """Slope of ln T over ln factor, T the temperature that fits the validation samples best."""
+    """Return the slope of ln T over ln factor.
+
+    T is the temperature that fits the validation samples best.
+    """
     rows = pd.concat([each.table for each in calibration], ignore_index=True)
     # T is that of the validation samples, whatever the test set.
     rows = rows_where(rows, optimiser="adamw", is_scaled=True, split="test")
@@ -126,7 +139,7 @@ def _select_runs(*features: RunMetric, **wanted: object) -> pd.DataFrame:
 def _group_curves(
     rows: pd.DataFrame, column: str = "ln_difference"
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield [seed, factor] of every place and method, with its name.
+    """Yield the values [seed, factor] of every place and method, with the name of both.
 
     Raises:
         UnmeasurableError: if a seed lacks a factor, or there are fewer than two.
@@ -162,7 +175,7 @@ def _finite_factors(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def _interpolate_at_equal_norms(both: pd.DataFrame) -> list[float]:
-    """Return the log of the ratio of one seed at `COMMON_NORMS`."""
+    """Return ln Diff(F) of FT minus that of LP-FT, of one seed, at `COMMON_NORMS`."""
     curves = []
     for method in ("ft", "lp_ft"):
         own = rows_where(both, method=method).sort_values("ln_norm")

@@ -24,46 +24,53 @@ SAMPLES = {"all": "all samples", "subset": "a subset"}
 PROBE, RANDOM = ("probe", "probe"), ("random", "random")
 """Direction and norm of the heads from which LP-FT and FT start."""
 LONG_RANDOM, SHORT_PROBE = ("random", "probe"), ("probe", "random")
-"""The same of the two heads that differ from these in their norm alone."""
+"""Direction and norm of the heads that differ from `RANDOM` and `PROBE` in their norm alone."""
 
 
 def smaller_errors(delta: RunMetric) -> pd.DataFrame:
-    """Log of mean ||delta_i|| at the start of FT over that of LP-FT."""
+    """Return the log of mean ||delta_i|| at the start of FT over that of LP-FT."""
     rows = delta.table.assign(ln_delta=ln(delta.table["delta"]))
     return method_differences(rows, "ln_delta", [("ft", "lp_ft")])
 
 
 def rows_near_the_random_head(head_rows: RunMetric) -> pd.DataFrame:
-    """Mean cosine of the rows of V after FT and in the random head."""
+    """Return the mean cosine of the rows of V after FT and in the random head."""
     return method_values(_mean_over_rows(head_rows), "random_cosine", ["ft"])
 
 
 def rows_away_from_the_random_head(head_rows: RunMetric) -> pd.DataFrame:
-    """The same after LP-FT, which begins elsewhere."""
+    """Return the mean cosine of the rows of V after LP-FT and in the random head.
+
+    LP-FT does not begin with the random head.
+    """
     return method_values(_mean_over_rows(head_rows), "random_cosine", ["lp_ft"])
 
 
 def rows_near_the_probe(head_rows: RunMetric) -> pd.DataFrame:
-    """Mean cosine of the rows of V after LP-FT and in the probe."""
+    """Return the mean cosine of the rows of V after LP-FT and in the probe."""
     return method_values(_mean_over_rows(head_rows), "cosine", ["lp_ft"])
 
 
 def larger_ratio(*heads: HeadMetric) -> pd.DataFrame:
-    """FT ratio from the probe minus that from the random head."""
+    """Return the FT ratio from the probe minus that from the random head."""
     return _contrast_over_samples(heads, "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM])
 
 
 def ratio_of_long_random_heads(*heads: HeadMetric) -> pd.DataFrame:
-    """FT ratio from a random direction with the probe's norm, where the probe is long."""
+    """Return the FT ratio from a random direction with the probe's norm.
+
+    Only sets with a long probe are taken.
+    """
     return _contrast_over_samples(
         _sets_with_long_probe(heads), "ft_ratio", lambda ratio: ratio[LONG_RANDOM]
     )
 
 
 def ratio_by_direction(*heads: HeadMetric) -> pd.DataFrame:
-    """FT ratio from the probe's direction minus from a random one, with the random head's norm.
+    """Return the FT ratio from the probe's direction minus that from a random one.
 
-    Where the probe is long: elsewhere its direction with that norm is nearly the probe itself.
+    Both heads have the random head's norm. Only sets with a long probe are taken: elsewhere its
+    direction with that norm is nearly the probe itself.
     """
     return _contrast_over_samples(
         _sets_with_long_probe(heads), "ft_ratio", lambda ratio: ratio[SHORT_PROBE] - ratio[RANDOM]
@@ -71,27 +78,33 @@ def ratio_by_direction(*heads: HeadMetric) -> pd.DataFrame:
 
 
 def ratio_of_short_probes(*heads: HeadMetric) -> pd.DataFrame:
-    """FT ratio from the probe minus that from the random head, where the probe is shorter."""
+    """Return the FT ratio from the probe minus that from the random head, for short probes.
+
+    A probe is short if it is shorter than the random head.
+    """
     return _contrast_over_samples(
         _sets_with_short_probe(heads), "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM]
     )
 
 
 def larger_p_term_on_fewer_samples(*heads: HeadMetric) -> pd.DataFrame:
-    """Log of the P term from the probe on a subset of its samples over that on all of them."""
+    """Return the log of the probe's P term on a subset of its samples over that on all of them."""
     return _subset_over_all(heads, PROBE)
 
 
 def smaller_p_term_of_other_heads(*heads: HeadMetric) -> pd.DataFrame:
-    """The same from a random direction with the probe's norm."""
+    """Return the log of the P term on a subset of samples over that on all, of another head.
+
+    This head has a random direction with the probe's norm.
+    """
     return _subset_over_all(heads, LONG_RANDOM)
 
 
 def ratio_of_adapters_by_samples(*measured: Any) -> pd.DataFrame:
-    """FT ratio of LP-LoRA on all samples of the probe minus that on a subset, estimated.
+    """Return the FT ratio of LP-LoRA on all samples of the probe minus that on a subset.
 
-    By s ||F term||/(||P term|| + s ||F term||), means over samples, with the mean s over the drawn
-    A by which F^LoRA differs from F.
+    It is estimated by s ||F term||/(||P term|| + s ||F term||), means over samples, with the mean s
+    over the drawn A by which F^LoRA differs from F.
 
     Args:
         measured: `HeadMetric`, and `Kernels` of adapters; sets that have both are taken.
@@ -112,9 +125,9 @@ def ratio_of_adapters_by_samples(*measured: Any) -> pd.DataFrame:
 
 
 def more_change_in_the_first_step(*heads: HeadMetric) -> pd.DataFrame:
-    """Log of the change of features by one linearised step, from the probe over the other's.
+    """Return the log of the change of features in one step, from the probe over the random head.
 
-    Where the probe is long.
+    The step is linearised. Only sets with a long probe are taken.
     """
     return _contrast_over_samples(
         _sets_with_long_probe(heads),
@@ -124,7 +137,10 @@ def more_change_in_the_first_step(*heads: HeadMetric) -> pd.DataFrame:
 
 
 def less_change_per_logit(*heads: HeadMetric) -> pd.DataFrame:
-    """Log of this change over that of the logits, from the probe minus from the random head."""
+    """Return the log of change of features over that of logits, probe minus random head.
+
+    Changes are those of one linearised step. Only sets with a long probe are taken.
+    """
     long = _sets_with_long_probe(heads)
     features, logits = (
         _pivot_by_samples(long, column) for column in ("feature_change", "logit_change")
@@ -191,7 +207,7 @@ def _subset_over_all(heads: Sequence[HeadMetric], head: tuple[str, str]) -> pd.D
 def _pivot_by_samples(
     heads: Sequence[HeadMetric], column: str
 ) -> dict[str, dict[str, pd.DataFrame]]:
-    """Pivot to [seed, (direction, norm)], of all and of some samples of every set."""
+    """Pivot a column to [seed, (direction, norm)], of all and of some samples of every set."""
     return {
         name: {
             samples: rows_where(table, samples=samples).pivot(

@@ -17,19 +17,19 @@ from transformer_dynamics.lp_ft.theory.networks import Network
 NETWORKS = ("linear map", "perceptron", "transformer")
 """Feature maps on which statements are tried."""
 TRAINED = (0, 5)
-"""Steps of gradient descent after which Prop. 4.1 is tried."""
+"""Numbers of steps of gradient descent after which Prop. 4.1 is tried."""
 RATES = (1e-3, 1e-4, 1e-5)
-"""Rates of one step, for the slope of its error."""
+"""Learning rates of one step, for the slope of its error."""
 FACTORS = (0.1, 1.0, 10.0, 100.0)
-"""Factors of the head."""
+"""Factors by which the head is multiplied."""
 STEPS = (1, 100)
 """Numbers of steps of gradient descent, for Cor. 4.3."""
 SAMPLES, OTHERS, CLASSES = 7, 3, 3
-"""Number N of training inputs, number of other inputs, and C."""
+"""Number N of training inputs, number of other inputs, and number of classes C."""
 STRENGTHS = (0.1, 1.0, 10.0)
 """Strengths C_reg of probes."""
 OPTIMUM = 1e-11
-"""Gradient that is left to a probe."""
+"""Tolerance of probes: the largest entry of the gradient that is left."""
 CONVERGED = 1e-9
 """Share of the largest singular value below which one is a zero of these small kernels."""
 
@@ -40,11 +40,11 @@ class Case(NamedTuple):
     network: Network
     """Network f_0."""
     train: Tensor
-    """[N, ...] training inputs x_i."""
+    """[N, ...] Training inputs x_i."""
     labels: Tensor
-    """[N] classes y_i."""
+    """[N] Classes y_i."""
     others: Tensor
-    """[n, ...] other inputs x."""
+    """[n, ...] Other inputs x."""
 
 
 def draw_case(name: str) -> Case:
@@ -80,7 +80,7 @@ def literal_kernel(network: Network, inputs: Tensor, other: Tensor) -> Tensor:
 
 @evidence
 def decomposition() -> Cases:
-    """Largest entry of Theta - P - F over the largest of Theta."""
+    """Yield the largest entry of Theta - P - F over the largest of Theta."""
     for name in NETWORKS:
         found = draw_case(name)
         for steps in TRAINED:
@@ -95,7 +95,7 @@ def decomposition() -> Cases:
 
 @evidence
 def order_of_the_error() -> Cases:
-    """Slope in ln eta of the relative error of (1) and (2) beside a real step."""
+    """Yield the slope in ln eta of the relative error of (1) and (2) beside a real step."""
     for name in NETWORKS:
         network, train, labels, inputs = draw_case(name)
         predicted = {
@@ -116,7 +116,7 @@ def order_of_the_error() -> Cases:
 
 @evidence
 def orders_in_the_norm() -> Cases:
-    """Slope in ln t of the terms of (1) and (2) for a head t V, minus the stated order.
+    """Yield the slope in ln t of the terms of (1) and (2) for a head t V, minus the stated one.
 
     At the same delta: features move by t, the F term of logits by t^2, the P term not at all.
     """
@@ -145,7 +145,7 @@ def orders_in_the_norm() -> Cases:
 
 @evidence
 def orthogonal_features() -> Cases:
-    """Change of features of inputs orthogonal to those of training, over their length."""
+    """Yield the change of features of inputs orthogonal to those of training, over their length."""
     network, train, labels, _ = draw_case("linear map")
     orthogonal = torch.linalg.qr(train.T, mode="complete").Q[:, SAMPLES:].T
     before = network.features(orthogonal)
@@ -157,7 +157,10 @@ def orthogonal_features() -> Cases:
 
 @evidence
 def products_instead_of_kernels() -> Cases:
-    """Largest relative error of the two terms of an FT ratio by one gradient and one product."""
+    """Yield the error of both terms of an FT ratio by one gradient and one product.
+
+    It is the largest error of an entry, over the largest entry.
+    """
     for name in NETWORKS:
         network, train, labels, _ = draw_case(name)
         slow = ft_ratio.terms_by_kernel(network, train, labels)
@@ -168,7 +171,10 @@ def products_instead_of_kernels() -> Cases:
 
 @evidence
 def p_term_at_the_optimum() -> Cases:
-    """Largest relative deviation of the probe's P term on its own samples from V phi/C_reg."""
+    """Yield the deviation of the probe's P term on its own samples from V phi/C_reg.
+
+    It is the largest deviation of an entry, over the largest entry.
+    """
     for name in NETWORKS:
         network, train, labels, _ = draw_case(name)
         features = network.features(train)
@@ -186,7 +192,7 @@ def p_term_at_the_optimum() -> Cases:
 
 @evidence
 def rank_caps() -> Cases:
-    """Rank of F over N rank V, and of P over C min(N, h + 1)."""
+    """Yield the rank of F over N rank V, and that of P over C min(N, h + 1)."""
     network, train, _, _ = draw_case("perceptron")
     weight = network.head.weight
     heads = {
@@ -206,7 +212,7 @@ def rank_caps() -> Cases:
 
 @evidence
 def least_eigenvalue() -> Cases:
-    """Least eigenvalue of P and of F over the largest."""
+    """Yield the least eigenvalue of P and of F over the largest."""
     for name in NETWORKS:
         network, train, _, _ = draw_case(name)
         for which, block in zip("PF", kernel.kernel_parts(network, train, train), strict=True):

@@ -27,7 +27,7 @@ def draw_predictions(classes: int, number: int) -> tuple[Floats, NDArray[np.int6
 
 @evidence
 def changed_predictions() -> Cases:
-    """Share of predictions that a factor changes."""
+    """Yield the share of predictions that a factor changes."""
     for classes, number in SIZES:
         logits, _ = draw_predictions(classes, number)
         for factor in FACTORS:
@@ -37,7 +37,7 @@ def changed_predictions() -> Cases:
 
 @evidence
 def scaled_temperature() -> Cases:
-    """|ln T(t f) - ln t - ln T(f)| of the temperatures that fit best."""
+    """Yield |ln T(t f) - ln t - ln T(f)| of the temperatures that fit best."""
     for classes, number in SIZES:
         logits, labels = draw_predictions(classes, number)
         best = temperature(logits, labels)
@@ -48,7 +48,7 @@ def scaled_temperature() -> Cases:
 
 @evidence
 def error_after_scaling() -> Cases:
-    """|ECE(t f/T(t f)) - ECE(f/T(f))|, after temperature scaling."""
+    """Yield |ECE(t f/T(t f)) - ECE(f/T(f))|, after temperature scaling."""
     for classes, number in SIZES:
         logits, labels = draw_predictions(classes, number)
         before = _error_after(logits, labels)
@@ -59,7 +59,7 @@ def error_after_scaling() -> Cases:
 
 @evidence
 def error_before_scaling() -> Cases:
-    """Largest minus least ECE(t f) over the factors, before temperature scaling."""
+    """Yield the largest minus the least ECE(t f) over the factors, before temperature scaling."""
     for classes, number in SIZES:
         logits, labels = draw_predictions(classes, number)
         found = [equal_width(factor * logits, labels, BINS).ece for factor in FACTORS]

@@ -17,18 +17,18 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Samples(NamedTuple):
-    """Some samples."""
+    """Samples of one set, with their tokens and untrained features."""
 
     places: NDArray[np.int64]
-    """[n] places in the published split."""
+    """[n] Places in the published split."""
     tokens: Tokens
-    """[n] tokens with their labels."""
+    """[n] Tokens with their labels."""
     features: NDArray[np.float32]
-    """[n, h] untrained features phi_0."""
+    """[n, h] Untrained features phi_0."""
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """[n] numbers of classes."""
+        """[n] Number of the class of each sample."""
         return self.tokens.labels
 
 

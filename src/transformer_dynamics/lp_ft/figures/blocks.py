@@ -42,7 +42,7 @@ class Blocks(Figure):
     """Distance of the samples that are drawn, in their order."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return one table of each set."""
+        """Return experiment and metric of the trace norms of each set."""
         return [(name, "kernel_blocks") for name in self.kernels.values()]
 
 
@@ -113,7 +113,7 @@ def _class_edges(rows: "pd.DataFrame") -> list[int]:
 
 
 def _name_classes(axes: "Axes", rows: "pd.DataFrame", name: str) -> None:
-    """Name classes left of a map, each in its middle."""
+    """Write the names of classes left of a map, each in the middle of its class."""
     classes = _sample_classes(rows)
     places = classes.groupby(classes).apply(lambda own: own.index.to_numpy().mean() + 0.5)
     names = class_labels(name, [int(label) for label in places.index])

@@ -38,7 +38,7 @@ class Embeddings(Figure):
     """Methods from left to right."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the one table."""
+        """Return experiment and metric of the points in the plane."""
         return [(self.experiment, "tsne")]
 
 

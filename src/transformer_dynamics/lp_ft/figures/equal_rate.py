@@ -39,7 +39,7 @@ class EqualRate(Figure):
     """Experiment of the runs."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return a metric of each quantity."""
+        """Return experiment and metric of each quantity."""
         return [(self.experiment, metric) for metric in ("features", "accuracy", "calibration")]
 
 

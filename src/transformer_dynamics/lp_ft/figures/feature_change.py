@@ -36,7 +36,7 @@ class FeatureChange(Figure):
     """Confidence of the intervals."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return features of both experiments."""
+        """Return both experiments, each with the metric of features."""
         return [(self.own, "features"), (self.equal, "features")]
 
 

@@ -53,7 +53,7 @@ class HeadControl(Figure):
     """Experiment with trained runs from heads of either norm."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return starts of all sets, then trained runs."""
+        """Return experiment and metric of the starts of all sets, then of the trained runs."""
         starts = [(name, "head_control") for name in self.starts.values()]
         return [*starts, (self.trained, "features")]
 
@@ -144,7 +144,7 @@ def _heads(axes: "Axes", rows: "pd.DataFrame") -> None:
 
 
 def _name_heads(panels: Any, trained: Sequence[str], names: Sequence[str]) -> None:
-    """Name the norms of heads below the last panel of every column; colours are directions."""
+    """Write the norms of heads below the last panel of every column; colours are directions."""
     labels = [norm for _, norm in HEADS]
     for column, name in enumerate(names):
         axes = panels[2 if name in trained else 1, column]

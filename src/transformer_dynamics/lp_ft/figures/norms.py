@@ -53,15 +53,17 @@ class Norms(Figure):
     methods: Annotated[list[Method], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods of the bars."""
     window: Count = 10
-    """Batches of which one accuracy is the mean; LP's is that of all training samples."""
+    """Number of batches of which one accuracy is the mean; LP's is that of all training samples."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return metrics along training and after it."""
+        """Return the experiment with its metrics along training and after it."""
         return [(self.experiment, "norm"), (self.experiment, "features")]
 
 
 def table(figure: Norms, along: Measured[MetricJob], after: Measured[MetricJob]) -> "pd.DataFrame":
-    """Return rows along training, whose step is that of the norm, then of the head that is kept.
+    """Return rows along training, then rows of the heads that are kept.
+
+    The step of a row along training is that of its norm.
 
     Means and medians are over seeds. `start_norm` is the norm before training, and `start_accuracy`
     that of the random head on all training samples, from which LP sets out, too.
@@ -153,7 +155,7 @@ def draw(figure: Norms, table: "pd.DataFrame", published: None = None) -> "Drawi
 
 
 def _key(table: "pd.DataFrame") -> str:
-    """Return what lines and dots are."""
+    """Return the text that says what lines and dots are."""
     from replication.figures.typeset import seed_count
 
     return (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 GAIN = "Fall by temperature scaling, percentage points"
-"""Heading of gains."""
+"""Heading of the columns of gains."""
 QUANTITIES = {
     "cosine_similarity": ColumnHead("", r"$\mathrm{CS}(F)$"),
     "difference": ColumnHead("", r"$\mathrm{Diff}(F)$"),
@@ -101,7 +101,10 @@ class RunTable(Figure):
         return self
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the one metric, and accuracy, which counts the samples of calibration."""
+        """Return the experiment with its metric, and for calibration with accuracy.
+
+        The metric of accuracy has the numbers of samples.
+        """
         counted = ["accuracy"] if self.metric == "calibration" else []
         return [(self.experiment, metric) for metric in (self.metric, *counted)]
 

@@ -32,7 +32,7 @@ class Panel(Strict):
     experiment: str
     """Experiment of runs whose head was multiplied."""
     texts: TextName
-    """Set that they were trained on."""
+    """Set that the runs were trained on."""
     test: TextName | None = None
     """Test set, if it is another one."""
     clip: Annotated[float, Field(ge=0)] | None = None
@@ -53,7 +53,7 @@ class Scaling(Figure):
     """Panels from left to right."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return features of each experiment."""
+        """Return each experiment with the metric of features."""
         names = dict.fromkeys(panel.experiment for panel in self.panels)
         return [(name, "features") for name in names]
 

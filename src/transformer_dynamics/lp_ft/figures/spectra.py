@@ -41,7 +41,7 @@ class Spectra(Figure):
     """End of the axis; what is lower is hardly above rounding in float32."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return singular values of all sets, then the ranks that they can have at most."""
+        """Return experiment and metric of all sets: singular values, then their possible ranks."""
         metrics = ("kernel_spectra", "kernel_sizes")
         return [(name, metric) for metric in metrics for name in self.kernels.values()]
 

@@ -58,7 +58,7 @@ def legend_handle(method: str) -> "Line2D":
 
 
 def add_legend(drawing: "Drawing", methods: Iterable[str], title: str) -> None:
-    """Name methods below everything that is drawn; the title says what dots and bars are."""
+    """Put a legend of methods below the panels; the title says what dots and bars are."""
     handles = [legend_handle(method) for method in ordered_methods(methods)]
     drawing.legend(
         handles=handles, title=title, loc="outside lower center", ncols=max(len(handles), 1),

@@ -67,7 +67,7 @@ class Table2(Figure):
     """Experiment by set."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return three metrics of each set."""
+        """Return the experiment of each set with each of three metrics."""
         return [(name, metric) for name in self.kernels.values() for metric in METRICS]
 
 

@@ -27,7 +27,7 @@ class TuningFigure(Figure):
     """Experiment of the runs."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the one table."""
+        """Return the experiment with the metric of validation."""
         return [(self.experiment, "validation")]
 
 

@@ -36,9 +36,9 @@ class ColumnHead(NamedTuple):
     """Heading of a column."""
 
     group: str
-    """Heading over it and its neighbours; may be empty."""
+    """Heading over the column and its neighbours; may be empty."""
     name: str
-    """Heading of its own."""
+    """Heading of the column alone."""
 
 
 class Cell(NamedTuple):
@@ -54,7 +54,7 @@ class Row(NamedTuple):
     """One line."""
 
     labels: tuple[str, ...]
-    """Labels on its left."""
+    """Labels on the left of the row."""
     cells: list[Cell]
     """Cells, one per column."""
 
@@ -65,7 +65,7 @@ class Part(NamedTuple):
     title: str
     """Heading of the rows."""
     rows: list[Row]
-    """Rows with as many labels and cells in each."""
+    """Rows, all of them with equally many labels and cells."""
 
 
 def format_number(mean: float, deviation: float = math.nan, digits: int | None = None) -> str:
@@ -139,11 +139,11 @@ class Entry(NamedTuple):
     """One number and its place."""
 
     labels: tuple[str, ...]
-    """Labels of its row."""
+    """Labels of the row of the number."""
     column: Hashable
-    """Key of its column."""
+    """Key of the column of the number."""
     cell: Cell
-    """Number that stands there."""
+    """Cell that has the number."""
 
 
 def make_part(title: str, entries: Iterable[Entry], columns: Sequence[Hashable]) -> Part:

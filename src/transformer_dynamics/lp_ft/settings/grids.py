@@ -66,7 +66,7 @@ class Grid(Strict):
     rates: dict[Method, Positives] = {}
     """Rates to try, instead of the one that was chosen."""
     batch_size: Count | None = None
-    """Samples of a step of every method, instead of the number chosen for each."""
+    """Number of samples of a step of every method, instead of the number chosen for each."""
     norms: Annotated[list[Norm], Field(min_length=1), AfterValidator(refuse_repeated)] = ["own"]
     """Length of the head at the start: its own, or that of the random head or of the probe."""
     factors: Positives = [1.0]
@@ -108,9 +108,9 @@ class SharedSettings(Strict):
     training: Training
     """Random head, and steps of all methods but LP."""
     probe: ProbeChoice
-    """Linear probing."""
+    """Settings of linear probing."""
     adapters: Adapters
-    """LoRA."""
+    """Settings of LoRA."""
     device: Literal["cpu", "cuda"]
     """Device that trains."""
 

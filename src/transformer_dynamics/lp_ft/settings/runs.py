@@ -8,8 +8,8 @@ from replication.base.strict import Count, Positive, Positives, Strict
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 
 Method = Literal["lp", "ft", "lora", "lp_ft", "lp_lora"]
-"""Linear probing; fine-tuning of everything, or of low-rank adapters, from a random head; the same
-from the probe."""
+"""Methods of training: linear probing; fine-tuning of everything, or of low-rank adapters, from a
+random head; both kinds of fine-tuning from the probe."""
 Direction = Literal["random", "probe"]
 Norm = Literal["own", "random", "probe"]
 BelowOne = Annotated[float, Field(ge=0, lt=1)]
@@ -20,14 +20,14 @@ class ProbeChoice(Strict):
     """Linear probing: the penalty of the optimum, and gradient descent without one."""
 
     strengths: Positives
-    """C_reg to choose from, on validation samples: the penalty is 1/C_reg, strongest for the
-    smallest of them."""
+    """Values of C_reg to choose from on validation samples: the penalty is 1/C_reg, strongest for
+    the smallest of them."""
     steps: Count
     """Number of steps of gradient descent, along which the norm of a head is shown."""
     points: int = Field(ge=3, le=10_000)
-    """Number of these steps that are recorded, about evenly on a logarithmic axis."""
+    """Number of steps of gradient descent that are recorded, about evenly on a logarithmic axis."""
     tolerance: Positive
-    """Largest entry of the gradient at the optimum; of that over C_reg where C_reg is above 1."""
+    """Largest entry of the gradient at the optimum, divided by C_reg where C_reg is above 1."""
 
 
 class Adapters(Strict):
@@ -136,7 +136,7 @@ class Tuning(Strict):
     updates: Updates
     """Settings of the steps that all methods share."""
     adapters: Adapters
-    """LoRA, which only methods with adapters use."""
+    """Settings of LoRA, which only methods with adapters use."""
     norm: Norm = "own"
     """Length of V at the start: its own, or that of the random head or of the probe."""
     factor: Positive = 1.0
@@ -157,9 +157,9 @@ class RunJob(Strict):
     head_deviation: Positive
     """Standard deviation of the entries of the random head."""
     probe: ProbeChoice
-    """Linear probing, for LP and for heads that start from the probe."""
+    """Settings of linear probing, for LP and for heads that start from the probe."""
     tuning: Tuning | None
-    """Fine-tuning; `null` for LP."""
+    """Settings of fine-tuning; `null` for LP."""
     device: Literal["cpu", "cuda"]
     """Device that trains."""
 
@@ -181,5 +181,5 @@ class RunJob(Strict):
 
     @property
     def sets(self) -> list[TextName]:
-        """Names of all sets of which it reads tokens and features, its own first."""
+        """Names of all sets whose tokens and features the run reads, its own first."""
         return [self.texts.name, *self.others]

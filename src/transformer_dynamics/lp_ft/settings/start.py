@@ -19,11 +19,12 @@ class StartJob(Strict):
     head_deviation: Positive
     """Standard deviation of the entries of the random head, as in `training`."""
     strengths: Positives
-    """C_reg to choose from, as in `probe`."""
+    """Values of C_reg to choose from, as in `probe`."""
     tolerance: Positive
     """Tolerance of the probe, as in `probe`."""
     samples: Count
-    """N: of the probe's samples, those of the kernel, or of its subset, drawn by the seed."""
+    """Number N of samples of the kernel, or of the subset, drawn from the probe's samples by the
+    seed."""
     device: Literal["cpu", "cuda"]
     """Device that differentiates the encoder."""
 
@@ -32,9 +33,9 @@ class KernelJob(StartJob):
     """Explicit kernels, in float64."""
 
     test_samples: Count
-    """M, the largest number of test samples; they are drawn if there are more."""
+    """Largest number M of test samples; they are drawn if there are more."""
     adapters: Adapters
-    """LoRA: r and alpha."""
+    """Settings of LoRA, r and alpha."""
     draws: Count
     """Number of draws of A; LoRA is trained from the first."""
     megabytes: Count = 2000
@@ -52,7 +53,8 @@ class Regression(Strict):
     """Kernel regression, as the paper's code has it."""
 
     strengths: Positives
-    """C to choose from; scikit-learn's ten are 1e-4 to 1e4, evenly spaced in the logarithm."""
+    """Values of C to choose from; scikit-learn's ten are 1e-4 to 1e4, evenly spaced in the
+    logarithm."""
     folds: int = Field(ge=2)
     """Number of folds of the cross-validation that chooses."""
 
@@ -61,15 +63,15 @@ class Kernels(Strict):
     """Experiments with explicit kernels, besides what all experiments share."""
 
     texts: Annotated[list[TextName], AfterValidator(refuse_repeated)]
-    """Sets; `kernels_<set>` is an experiment each."""
+    """Names of sets; `kernels_<set>` is the experiment of each."""
     samples: Count
-    """N, drawn from the probe's samples; all if there are no more."""
+    """Number N of training samples, drawn from the probe's; all if there are no more."""
     test_samples: Count
-    """M, drawn from the test samples; all if there are no more."""
+    """Number M of test samples, drawn from those of the set; all if there are no more."""
     draws: Count
     """Number of draws of LoRA's A."""
     regression: Regression
-    """Kernel regression."""
+    """Settings of kernel regression."""
 
     @model_validator(mode="after")
     def _check_folds(self) -> Self:
@@ -85,6 +87,6 @@ class HeadControl(Strict):
     """Experiments with heads by direction and norm."""
 
     texts: Annotated[list[TextName], AfterValidator(refuse_repeated)]
-    """Sets; `head_control_<set>` is an experiment each."""
+    """Names of sets; `head_control_<set>` is the experiment of each."""
     samples: Count
     """Number of samples of the subset, drawn from the probe's; all if there are no more."""

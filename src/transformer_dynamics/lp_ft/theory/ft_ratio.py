@@ -32,13 +32,13 @@ class Terms(NamedTuple):
     """The two parts of the change of the logits of each sample, for eta = 1."""
 
     p: Tensor
-    """[n, C] sum_i P(x, x_i) delta_i."""
+    """[n, C] P term, sum_i P(x, x_i) delta_i."""
     f: Tensor
-    """[n, C] sum_i F(x, x_i) delta_i."""
+    """[n, C] F term, sum_i F(x, x_i) delta_i."""
 
     @property
     def ratio(self) -> float:
-        """The FT ratio."""
+        """FT ratio, the mean over samples of ||F term||/||P term + F term||."""
         whole = torch.linalg.vector_norm(self.p + self.f, dim=1)
         return float((torch.linalg.vector_norm(self.f, dim=1) / whole).mean())
 
@@ -107,7 +107,7 @@ def ratio_of_norms(p_norm: float, f_norm: float) -> float:
 def ratio_of_adapters(ratio: float, scalar: float) -> float:
     """Return the FT ratio with F replaced by s F, if both terms are collinear, as with two classes.
 
-    1/(1 + x/s) with x = 1/ratio - 1.
+    It is 1/(1 + x/s) with x = 1/ratio - 1.
 
     Args:
         ratio: FT ratio of full fine-tuning.

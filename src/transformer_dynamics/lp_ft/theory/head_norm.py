@@ -16,7 +16,7 @@ from transformer_dynamics.lp_ft.theory.updates import prediction_errors
 
 
 def norm_gradient(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
-    """Return (3) for each k: [C] dL/d||v_k||, in nats per unit of length."""
+    """Return dL/d||v_k|| by (3) for each k, [C], in nats per unit of length."""
     residual = -prediction_errors(features @ weight.T, labels)
     lengths = torch.linalg.vector_norm(features, dim=1)
     return torch.sum(residual * lengths[:, None] * cosines(weight, features), dim=0)
@@ -42,7 +42,9 @@ def sufficient_condition(weight: Tensor, features: Tensor, labels: Tensor) -> Te
 def probing_path(
     weight: Tensor, features: Tensor, labels: Tensor, eta: float, steps: int
 ) -> Tensor:
-    """Return (3) along linear probing by gradient descent on the summed loss, without a bias.
+    """Return dL/d||v_k|| by (3) along linear probing by gradient descent, without a bias.
+
+    The loss is summed over samples.
 
     Args:
         weight: V at the start.

@@ -21,7 +21,7 @@ from transformer_dynamics.lp_ft.theory.networks import FeatureMap, Network
 def feature_jacobian(
     feature_map: FeatureMap, body: Mapping[str, Tensor], inputs: Tensor
 ) -> dict[str, Tensor]:
-    """Compute J of each input: by name of a parameter, [n, h, ...] dphi(x)/dtheta."""
+    """Compute the Jacobian J of features: by name of a parameter, [n, h, ...] dphi(x)/dtheta."""
 
     def one(parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
         return feature_map(parameters, x[None])[0]
@@ -31,7 +31,7 @@ def feature_jacobian(
 
 
 def flatten_jacobian(jacobian: Mapping[str, Tensor]) -> Tensor:
-    """Return J with all parameters in one axis, [n, h, p]."""
+    """Return the Jacobian J with all parameters in one axis, [n, h, p]."""
     return torch.cat([part.flatten(2) for part in jacobian.values()], dim=2)
 
 
@@ -52,7 +52,7 @@ def ft_effective_kernel(feature_kernels: Tensor, weight: Tensor) -> Tensor:
 
 
 def kernel_parts(network: Network, inputs: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-    """Return P and F of a network, each [n, m, C, C]."""
+    """Return the parts P and F of a network's kernel, each [n, m, C, C]."""
     first, second = (
         flatten_jacobian(feature_jacobian(network.map, network.body, x)) for x in (inputs, other)
     )

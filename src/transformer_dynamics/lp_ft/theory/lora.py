@@ -35,7 +35,7 @@ class Bound(NamedTuple):
     epsilon: float
     """Number e, between 0 and 1."""
     length: float = 1.0
-    """Largest ||x||, c."""
+    """Largest length c of an input, ||x|| <= c."""
     deviation: float = 1.0
     """Standard deviation sigma of an entry of A."""
 
@@ -65,7 +65,7 @@ class Bound(NamedTuple):
 
     @property
     def is_void(self) -> bool:
-        """True if it says nothing, as the probability that it names is not below 1."""
+        """True if Prop. 4.4 says nothing, as its probability of a failure is not below 1."""
         return self.failure >= 1
 
 
@@ -107,7 +107,7 @@ class Projections(NamedTuple):
     draws: int
     """Number of draws."""
     random: np.random.Generator
-    """Generator that draws them."""
+    """Generator that draws the matrices."""
     uniform: bool = False
     """True for uniform entries, as PyTorch's; otherwise Gaussian."""
 

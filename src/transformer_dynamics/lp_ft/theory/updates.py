@@ -31,13 +31,13 @@ def prediction_errors(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def logit_change(network: Network, train: Tensor, labels: Tensor, inputs: Tensor) -> Tensor:
-    """Return (1) for eta = 1, [n, C]."""
+    """Return the change of logits by (1) for eta = 1, [n, C]."""
     p, f = kernel_parts(network, inputs, train)
     return apply_kernel(p + f, prediction_errors(network.logits(train), labels))
 
 
 def feature_change(network: Network, train: Tensor, labels: Tensor, inputs: Tensor) -> Tensor:
-    """Return (2) for eta = 1, [n, h]."""
+    """Return the change of features by (2) for eta = 1, [n, h]."""
     first, second = (
         flatten_jacobian(feature_jacobian(network.map, network.body, x)) for x in (inputs, train)
     )

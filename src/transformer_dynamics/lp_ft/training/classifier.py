@@ -68,7 +68,7 @@ class AdaptedLinear(nn.Module):
         self.scale = alpha / len(a)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map [..., d_in] to [..., d_out]."""
+        """Return the output [..., d_out] for an input x [..., d_in]."""
         low: Tensor = self.linear(x) + self.scale * ((x @ self.a.T) @ self.b.T)
         return low
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from replication.run.checkpoint import Checkpoint
 
 SMALLEST = 1e-10
-"""Singular value, beside 1, below which a direction is none."""
+"""Share of the largest singular value below which a direction does not count."""
 FORMED_PART = 8
 """Inverse of the part of the room that gradients take which are formed at a time."""
 
@@ -34,18 +34,19 @@ class FeatureKernels(NamedTuple):
     """Sums over parameters; rows are of all samples and columns of those of training."""
 
     whole: Tensor
-    """[n, m, Q, Q] of all parameters."""
+    """[n, m, Q, Q] Kernel of all parameters."""
     adapted: Tensor
-    """[n, m, Q, Q] of the adapted matrices only."""
+    """[n, m, Q, Q] Kernel of the adapted matrices only."""
     adapters: Tensor
-    """[D, n, m, Q, Q] of the adapters at B = 0 with each drawn A; the scale alpha/r is in it."""
+    """[D, n, m, Q, Q] Kernel of the adapters at B = 0 with each drawn A; the scale alpha/r is in
+    it."""
 
 
 class KernelPlan(NamedTuple):
     """Directions and adapters of a kernel, and the memory to compute it."""
 
     directions: Tensor
-    """[Q, h] directions u; their type and place are those of the kernels."""
+    """[Q, h] Directions u; their type and place are those of the kernels."""
     train: int
     """Number m of training samples, the first ones."""
     projections: Sequence[Mapping[str, Tensor]] = ()
@@ -76,7 +77,7 @@ def orthonormal_directions(weights: Sequence[Tensor]) -> tuple[Tensor, list[Tens
 def feature_kernels(
     model: nn.Module, texts: Tokens, plan: KernelPlan, checkpoint: "Checkpoint | None" = None
 ) -> FeatureKernels:
-    """Compute Theta^phi along the directions.
+    """Compute Theta^phi along some directions, of an encoder and of its adapters.
 
     Args:
         model: an encoder in eval mode, of the directions' type.

@@ -25,10 +25,10 @@ class Factors(NamedTuple):
     """Factors of the gradients of one module, for one sample."""
 
     inputs: Tensor
-    """[R, d_in] a_t; of a table [R], the rows that are looked up; of a normalisation [R, d], what
-    it has normalised. Positions without a gradient are left out."""
+    """[R, d_in] Inputs a_t; of a table [R], the rows that are looked up; of a normalisation [R, d],
+    what it has normalised. Positions without a gradient are left out."""
     outputs: Tensor
-    """[Q, R, d_out] b_t along each direction."""
+    """[Q, R, d_out] Gradients b_t by the outputs, along each direction."""
 
 
 def parametric_modules(model: nn.Module) -> dict[str, nn.Module]:
@@ -63,7 +63,7 @@ def module_widths(module: nn.Module) -> tuple[int, int]:
 def gradient_factors(
     model: nn.Module, texts: Tokens, directions: Tensor, names: Sequence[str]
 ) -> Iterator[dict[str, Factors]]:
-    """Compute the gradients of every sample along every direction.
+    """Yield the factors of the gradients of every sample along every direction.
 
     Args:
         model: an encoder in eval mode; its type is that of the result.

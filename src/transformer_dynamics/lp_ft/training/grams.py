@@ -13,7 +13,7 @@ from torch import Tensor
 from transformer_dynamics.lp_ft.training.gradients import Factors
 
 BLOCK = 128
-"""Columns of a product at a time, so that little above the diagonal is computed."""
+"""Number of columns of a product at a time, so that little above the diagonal is computed."""
 
 
 def add_product(gram: Tensor, rows: Tensor) -> None:

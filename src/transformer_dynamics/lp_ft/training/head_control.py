@@ -77,7 +77,7 @@ def train(
 
 
 def summarise_step(head: Head, step: LinearStep) -> list[float]:
-    """Return `COLUMNS` of one step.
+    """Return the numbers of one step, in the order of `COLUMNS`.
 
     Args:
         head: V and b.

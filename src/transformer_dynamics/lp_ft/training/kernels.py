@@ -76,7 +76,7 @@ def kernel_arrays(
     adapters: tuple[Sequence[Mapping[str, Tensor]], float, int],
     checkpoint: "Checkpoint | None" = None,
 ) -> Arrays:
-    """Compute all that tables of kernels are made of.
+    """Compute the kernels and all else that tables of kernels are made of.
 
     Args:
         model: the encoder, in float64.

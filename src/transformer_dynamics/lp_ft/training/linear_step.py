@@ -27,9 +27,9 @@ class LinearStep(NamedTuple):
     terms: Terms
     """Parts of the change of the logits, [m, C] each, in float64."""
     features: Tensor
-    """[m, h] change of features, in float64."""
+    """[m, h] Change of features, in float64."""
     errors: Tensor
-    """[n, C] delta_i."""
+    """[n, C] Errors delta_i of the predictions before the step."""
 
 
 def linear_step(
@@ -40,7 +40,7 @@ def linear_step(
     at: NDArray[np.int64],
     size: int,
 ) -> LinearStep:
-    """Compute the step on all samples, for some of them.
+    """Compute the linearised step on all samples, and what it changes at some of them.
 
     Args:
         model: an encoder in eval mode; its type is that of the products.

@@ -33,19 +33,19 @@ class State(NamedTuple):
     best: dict[str, Tensor]
     """Trained parameters of the epoch that is kept."""
     norms: list[float]
-    """[step + 1] ||V||_F before the first step and after each."""
+    """[step + 1] Norm ||V||_F before the first step and after each."""
     bias_norms: list[float]
-    """[step + 1] ||b|| at the same times."""
+    """[step + 1] Norm ||b|| before the first step and after each."""
     logit_norms: list[float]
-    """[step] mean ||f(x)|| over the batch before the step, with dropout."""
+    """[step] Mean ||f(x)|| over the batch before the step, with dropout."""
     losses: list[float]
-    """[step] mean cross-entropy of the batch before the step, with dropout, in nats."""
+    """[step] Mean cross-entropy of the batch before the step, with dropout, in nats."""
     accuracies: list[float]
-    """[step] share of its right predictions."""
+    """[step] Share of right predictions on the batch before the step, with dropout."""
     scores: list[float]
-    """[epoch] validation accuracy, or `DIVERGED`."""
+    """[epoch] Validation accuracy, or `DIVERGED`."""
     evaluated: list[float]
-    """[epoch] number of steps before each score."""
+    """[epoch] Number of steps before each score."""
 
     @property
     def step(self) -> int:
@@ -53,7 +53,7 @@ class State(NamedTuple):
         return len(self.losses)
 
     def arrays(self) -> Arrays:
-        """Return everything that is needed to go on."""
+        """Return the arrays that are needed to go on from this state."""
         kept: Arrays = {name: np.array(getattr(self, name)) for name in CURVES}
         parameters = {"model": self.model.trained_parameters, "best": self.best}
         for prefix, tensors_by_name in parameters.items():
@@ -93,7 +93,7 @@ def train_steps(
 
 
 def batch_places(schedule: Schedule, seed: int, step: int, samples: int) -> NDArray[np.int64]:
-    """Draw [batch] the samples of a step: each once in an epoch, in random order.
+    """Draw the places [batch] of a step's samples: each once in an epoch, in random order.
 
     Args:
         schedule: size of a batch.

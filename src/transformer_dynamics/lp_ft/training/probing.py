@@ -18,19 +18,19 @@ class DescentPath(NamedTuple):
     """Gradient descent of a head, at some of its steps; the first is 0."""
 
     steps: NDArray[np.int64]
-    """[points] number of steps before each point."""
+    """[points] Number of steps before each point."""
     norms: Floats
-    """[points] ||V||_F."""
+    """[points] Norm ||V||_F."""
     bias_norms: Floats
-    """[points] ||b||."""
+    """[points] Norm ||b||."""
     logit_norms: Floats
-    """[points] mean ||f(x)|| over training samples."""
+    """[points] Mean ||f(x)|| over training samples."""
     losses: Floats
-    """[points] mean cross-entropy, in nats."""
+    """[points] Mean cross-entropy, in nats."""
     accuracies: Floats
-    """[points] share of right predictions on training samples."""
+    """[points] Share of right predictions on training samples."""
     falling: Floats
-    """[points] share of rows k of V whose cross-entropy falls as they become longer, Eq. (3)."""
+    """[points] Share of rows k of V whose cross-entropy falls as they become longer, Eq. (3)."""
 
 
 def recorded_steps(choice: ProbeChoice) -> NDArray[np.int64]:

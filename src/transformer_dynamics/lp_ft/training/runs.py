@@ -32,7 +32,7 @@ def train(
     data: Sequence[Mapping[str, NDArray[Any]]],
     checkpoint: "Checkpoint",
 ) -> Arrays:
-    """Train a run.
+    """Train one run, and return its heads, its curves, and logits and features of its samples.
 
     Args:
         job: method and settings.
@@ -108,7 +108,7 @@ def _fine_tune(
     pretrained: Pretrained,
     checkpoint: "Checkpoint",
 ) -> Arrays:
-    """Train by any other method."""
+    """Train by any method but LP: the head, with the encoder or its adapters."""
     needs_probe = "probe" in {job.direction, tuning.norm}
     best = select_probe(samples, job.probe.strengths, job.probe.tolerance) if needs_probe else None
     probe = probe_head(best) if best else None

@@ -18,15 +18,16 @@ class Start(NamedTuple):
     """The start of one seed, in float64."""
 
     samples: SeedSamples
-    """All samples."""
+    """Samples of the seed, all of them."""
     random: Head
     """Head from which FT and LoRA start."""
     probe: Head
     """Head from which LP-FT and LP-LoRA start."""
     strength: float
-    """C_reg of the probe."""
+    """Strength C_reg of the probe."""
     chosen: NDArray[np.int64]
-    """[N] ascending places among the training samples."""
+    """[N] Ascending places of the samples of the kernel, or of the subset, among the training
+    samples."""
 
 
 def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any]]]) -> Start:

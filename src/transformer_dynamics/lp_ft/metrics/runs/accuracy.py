@@ -19,7 +19,7 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Tell the accuracy of every run on its validation samples and on every test set.
+    """Measure the accuracy of every run on its validation samples and on every test set.
 
     Returns:
         Columns of a run; split (`validation`, `test`, or a set out of

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 
 def measure(job: CalibrationMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Tell the calibration of every run on every test set.
+    """Measure the calibration of every run on every test set.
 
     Returns:
         Columns of a run; split, is_scaled (whether logits are divided by the

@@ -12,7 +12,7 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Tell the mean length of delta over the training samples.
+    """Measure the mean length of the errors delta_i over the training samples of every run.
 
     Returns:
         Columns of a run; delta, the mean of ||delta_i||_2 with the head that

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 def measure(job: FeatureMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Tell statistics of the features of every test set.
+    """Measure the similarity, change and scatter of the features of every test set.
 
     Returns:
         Columns of a run; split (`test`, or a set out of distribution),
@@ -93,13 +93,13 @@ class Scatter(NamedTuple):
     """Features around the means of their classes."""
 
     between: Floats
-    """[h, h] S_B."""
+    """[h, h] Scatter S_B between classes."""
     within: Floats
-    """[h, h] S_W."""
+    """[h, h] Scatter S_W within classes."""
 
     @classmethod
     def of_features(cls, features: NDArray[np.floating], labels: NDArray[np.integer]) -> "Scatter":
-        """Compute it from features [n, h] and classes [n]; a class may have no sample."""
+        """Compute the scatter of features [n, h] with classes [n]; a class may have no sample."""
         values = np.asarray(features, np.float64)
         present, inverse, numbers = np.unique(labels, return_inverse=True, return_counts=True)
         one_hot = np.eye(len(present))[inverse]
@@ -123,7 +123,7 @@ class Scatter(NamedTuple):
 def noise_floor(samples: int, width: int, classes: int) -> float:
     """Return the mean of tr(S_W^-1 S_B) for Gaussian features that know nothing of their classes.
 
-    (C - 1) h/(n - C - h - 1).
+    It is (C - 1) h/(n - C - h - 1).
 
     Args:
         samples: n.

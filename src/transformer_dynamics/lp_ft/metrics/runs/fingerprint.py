@@ -12,7 +12,7 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Digest all bits of a run, beside a few numbers.
+    """Compute a digest of all bits of every run, beside its norm and loss.
 
     Returns:
         Columns arm (the run in words; the name of its file depends on what else is tried),

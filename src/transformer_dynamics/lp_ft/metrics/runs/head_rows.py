@@ -12,7 +12,7 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Tell directions and lengths of the rows v_k.
+    """Measure the turns and lengths of the rows v_k of the head of every run.
 
     Returns:
         Columns of a run; row (k), cosine (of v_k at the end and before

@@ -11,7 +11,7 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Tell ||V||_F, ||b||, logits, loss and accuracy on training samples by step.
+    """Return ||V||_F, ||b||, logits, loss and accuracy on training samples by step.
 
     Returns:
         Columns of a run; step (number of steps before), norm, bias_norm,

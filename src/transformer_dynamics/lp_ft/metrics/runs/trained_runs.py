@@ -46,7 +46,7 @@ class TrainedRun(NamedTuple):
 
     @property
     def splits(self) -> list[str]:
-        """Names of its test sets: `test`, and each set out of distribution."""
+        """Names of the run's test sets: `test`, and each set out of distribution."""
         return ["test", *self.job.others]
 
 
@@ -66,7 +66,7 @@ class SetData(NamedTuple):
         return labels
 
     def untrained_features(self, run: TrainedRun, split: str) -> NDArray[np.float32]:
-        """Return [n, h] phi_0 of one of its test sets."""
+        """Return the untrained features phi_0 [n, h] of one of a run's test sets."""
         found: NDArray[np.float32] = self.features[_set_name(run, split)]["test_features"]
         return found
 

@@ -12,7 +12,7 @@ from transformer_dynamics.lp_ft.training.loop import DIVERGED
 
 
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Tell the accuracies by which rates and epochs are chosen.
+    """Return the validation accuracies by which rates and epochs are chosen.
 
     Returns:
         Columns of a run; epoch (from 1), step (number of steps before),

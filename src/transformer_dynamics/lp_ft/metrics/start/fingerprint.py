@@ -12,7 +12,7 @@ from transformer_dynamics.lp_ft.settings.start import KernelJob
 
 
 def measure(job: StartFingerprintJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
-    """Digest all bits of a seed.
+    """Compute a digest of all bits of every seed, beside a norm.
 
     Returns:
         Columns seed, digest, and norm: the root of the sum of squares of Theta^phi along the heads'

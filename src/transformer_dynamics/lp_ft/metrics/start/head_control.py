@@ -11,7 +11,7 @@ from transformer_dynamics.lp_ft.training.head_control import COLUMNS, HEADS, SAM
 
 
 def measure(job: HeadMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
-    """Tell the numbers of each head and set of samples.
+    """Return the FT ratio and the lengths of its terms for each head and set of samples.
 
     Returns:
         Columns seed, direction, norm (random or probe), samples (summed over: `all` of the

@@ -12,7 +12,7 @@ from transformer_dynamics.lp_ft.settings.metrics import KernelMetricJob
 
 
 def measure(job: KernelMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
-    """Tell the norms of blocks over training samples, of P and F of the first seed.
+    """Compute the norms of blocks over training samples, of P and F of the first seed.
 
     Returns:
         Columns seed, method, kernel; i and j, places of two samples ordered by class, from 0;

@@ -30,7 +30,7 @@ class Kernel(NamedTuple):
     name: str
     """Name: P, F or NTK = P + F."""
     blocks: Floats
-    """[n, N, C, C] blocks, training samples first."""
+    """[n, N, C, C] Blocks, training samples first."""
 
     @property
     def training(self) -> int:
@@ -60,17 +60,18 @@ class SeedKernels(NamedTuple):
     seed: int
     """Seed of the draws."""
     labels: NDArray[np.int64]
-    """[n] classes, training samples first."""
+    """[n] Classes, training samples first."""
     coefficients: Floats
-    """[H, C, Q] coefficients of each head along the directions."""
+    """[H, C, Q] Coefficients of each head along the directions."""
     errors: Floats
-    """[H, N, C] delta_i."""
+    """[H, N, C] Errors delta_i of predictions with each head."""
     inner: Floats
-    """[H, D + 2, D + 2] inner products of F of all, of the adapted and of adapters with every A."""
+    """[H, D + 2, D + 2] Inner products of F of all parameters, of the adapted ones and of adapters
+    with every A."""
     width: int
     """Width h of features."""
     kernels: list[Kernel]
-    """P, then F and NTK of each method."""
+    """Kernels: P, then F and NTK of each method."""
 
     @staticmethod
     def head_index(method: str) -> int:

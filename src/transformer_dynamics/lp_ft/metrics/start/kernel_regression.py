@@ -18,7 +18,7 @@ from transformer_dynamics.lp_ft.settings.metrics import RegressionMetricJob
 
 
 def measure(job: RegressionMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
-    """Tell accuracies on training and test samples.
+    """Measure the accuracies of kernel regression on training and test samples.
 
     Returns:
         Columns seed, method, kernel, strength (the chosen C), split (train or test); logit, the

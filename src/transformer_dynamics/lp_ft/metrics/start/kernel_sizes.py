@@ -17,7 +17,7 @@ from transformer_dynamics.lp_ft.theory.ranks import f_rank_cap, numerical_rank
 
 
 def measure(job: SpectrumMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
-    """Tell sizes over training samples.
+    """Compute ranks, norms and block sizes of every kernel over training samples.
 
     Returns:
         Columns seed, method, kernel; rank_float64, rank_float32 and rank_coarse, singular values

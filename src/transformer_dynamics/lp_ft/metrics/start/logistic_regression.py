@@ -24,20 +24,20 @@ MOST_STEPS = 500
 MOST_HALVINGS = 60
 """Largest number of halvings of one step."""
 TOLERANCE = 1e-10
-"""Part of itself by which the objective may still fall, about."""
+"""Relative fall of the objective that may still be left, about."""
 
 
 class Axes(NamedTuple):
     """Centred rows by their singular vectors."""
 
     mean: Floats
-    """[p] mean m."""
+    """[p] Mean m."""
     left: Floats
-    """[n, r] left singular vectors u_i."""
+    """[n, r] Left singular vectors u_i."""
     lengths: Floats
-    """[r] singular values S."""
+    """[r] Singular values S."""
     right: Floats
-    """[r, p] right singular vectors."""
+    """[r, p] Right singular vectors."""
 
     @classmethod
     def of_rows(cls, rows: Floats) -> "Axes":
@@ -56,9 +56,9 @@ class Fit(NamedTuple):
     """A classifier."""
 
     axes: Axes
-    """Axes of the rows that it was fitted to."""
+    """Axes of the rows that the classifier was fitted to."""
     weight: Floats
-    """[r] weights v in these axes."""
+    """[r] Weights v in these axes."""
     intercept: float
     """Intercept c of centred rows."""
     strength: float
@@ -77,7 +77,7 @@ class Fit(NamedTuple):
 
 def fit_cross_validated(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequence[float],
                     folds: int) -> Fit:  # fmt: skip
-    """Fit all rows with the best of the strengths.
+    """Fit all rows with the best of the strengths, and return the classifier.
 
     Args:
         rows: [n, p] x.
@@ -103,7 +103,7 @@ def fit_cross_validated(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequ
 
 
 def fit_path(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequence[float]) -> list[Fit]:
-    """Fit rows for ascending C, each from the fit before.
+    """Fit rows for every strength C, each from the fit before.
 
     Args:
         rows: [n, p] x.
@@ -123,7 +123,7 @@ def fit_path(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequence[float]
 
 
 def _minimise(axes: Axes, signs: Floats, strength: float, point: Floats) -> Floats:
-    """Minimise the objective, and return [r + 1] v and c."""
+    """Minimise the objective, and return the weights v and the intercept c, [r + 1]."""
     design = np.concatenate([axes.left, np.ones((len(signs), 1))], axis=1)
     penalty = np.append(axes.lengths**-2.0, 0.0)
 
