@@ -17,10 +17,23 @@ ENGINE = (
 PAPER = ("settings", "theory", "data", "training", "metrics", "claims", "figures")
 """Rooms of a study, in the same sense."""
 VAGUE = {
-    "As", "At", "By", "For", "From", "How", "If", "In", "It", "Of", "On", "That", "They", "Under",
-    "What", "When", "Where", "Whether", "Which", "Who", "Whose", "Why", "With", "Without",
+    "As", "At", "Both", "By", "For", "From", "How", "If", "In", "It", "Its", "Of", "On", "Same",
+    "Some", "That", "They", "Those", "Under", "What", "When", "Where", "Whether", "Which", "Who",
+    "Whose", "Why", "With", "Without",
 }  # fmt: skip
-"""Words with which no docstring begins: the thing comes first."""
+"""Words with which no docstring begins, nor does one with "The same": the thing comes first."""
+VERBS = frozenset({
+    "Add", "Append", "Apply", "Ask", "Build", "Cancel", "Check", "Choose", "Cite", "Collect",
+    "Compare", "Compute", "Copy", "Correct", "Count", "Cut", "Descend", "Digest", "Divide",
+    "Download", "Draw", "Embed", "Empty", "Encode", "Fetch", "Fill", "Find", "Fit", "Fix", "Follow",
+    "Freeze", "Generate", "Give", "Group", "Import", "Integrate", "Join", "Keep", "Lay", "Leave",
+    "Let", "Load", "Make", "Measure", "Merge", "Minimise", "Move", "Multiply", "Pivot", "Prepare",
+    "Print", "Put", "Read", "Record", "Refuse", "Remove", "Rename", "Repeat", "Replace", "Return",
+    "Round", "Run", "Say", "Scale", "Set", "Shade", "Shift", "Shorten", "Simulate", "Smooth",
+    "Solve", "Sort", "Split", "Stack", "Start", "Subtract", "Take", "Tell", "Test", "Tokenise",
+    "Train", "Try", "Turn", "Unlock", "Update", "Verify", "Wait", "Write", "Yield",
+})  # fmt: skip
+"""Verbs with which the docstring of a function begins."""
 
 
 def modules(package: str) -> dict[str, ast.Module]:
@@ -127,6 +140,31 @@ def test_a_docstring_names_its_thing_first(package):
         f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
         for path in sorted((SOURCE / package).rglob("*.py"))
         for line, text in texts(ast.parse(path.read_text("utf-8")))
-        if text.split() and text.split()[0].rstrip(",.:;") in VAGUE
+        if VAGUE & {*words(text)[:1]} or words(text)[:2] == ["The", "same"]
+    ]
+    assert found == []
+
+
+def words(text: str) -> list[str]:
+    """Words of a text, without the marks after them."""
+    return [word.rstrip(",.:;") for word in text.split()]
+
+
+def functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and docstring of every function but properties, fixtures and dunder methods."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
+            decorators = " ".join(map(ast.unparse, node.decorator_list))
+            if "property" not in decorators and "fixture" not in decorators:
+                yield node.lineno, ast.get_docstring(node) or "Return"
+
+
+@pytest.mark.parametrize("package", ["replication", "transformer_dynamics"])
+def test_a_function_begins_with_a_verb(package):
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
+        for path in sorted((SOURCE / package).rglob("*.py"))
+        for line, text in functions(ast.parse(path.read_text("utf-8")))
+        if words(text)[0] not in VERBS or words(text)[1:2] == ["of"]
     ]
     assert found == []

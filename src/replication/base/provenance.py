@@ -34,7 +34,7 @@ class Recipe(Strict):
 
     @cached_property
     def digest(self) -> str:
-        """Return the digest of the recipe, and so of all that the files are made from."""
+        """Digest of the recipe, and so of all that the files are made from."""
         return digest(self.model_dump())
 
 

@@ -65,9 +65,9 @@ class Script(NamedTuple):
     """A program and its output."""
 
     text: str
-    """The program."""
+    """Source text of the program."""
     output: str
-    """Its output."""
+    """Text that the program prints."""
 
 
 def author_pages(told: StudyResults) -> dict[str, str]:
@@ -150,7 +150,7 @@ def _script_over_seeds(
 
 
 def is_author_page(text: str) -> bool:
-    """Tell whether a text is a page that this module has made, of a claim or the list of them."""
+    """Say whether a text is a page that this module made, of a claim or the list of them."""
     return ANSWER in text or text.startswith(LIST_TITLE)
 
 

@@ -36,7 +36,7 @@ class StudyResults(NamedTuple):
     """One study and its results."""
 
     jobs: StudyJobs
-    """The study."""
+    """Jobs of the study."""
     reference: Reference | None
     """Results of the study, if they are kept."""
 

@@ -174,7 +174,7 @@ class _Sources:
 
     @cached_property
     def _kept(self) -> list[tuple[StudyJobs, Reference]]:
-        """Studies that have a reference, with it."""
+        """Jobs and reference of each study that has a reference."""
         return [(told.jobs, told.reference) for told in self.studies if told.reference]
 
     def _study(self, name: str) -> StudyResults:
@@ -190,7 +190,7 @@ class _Sources:
 
     @cached_property
     def verdict(self) -> Callable[[str], Verdict]:
-        """The function from a claim, of the own study or after another one's name, to a verdict."""
+        """Function from a claim, of the own study or after another one's name, to a verdict."""
         whole = {
             f"{study.study.name}/{claim}": verdict
             for study, kept in self._kept

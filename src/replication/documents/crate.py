@@ -46,7 +46,7 @@ class Job(NamedTuple):
     """One job that ran."""
 
     rule: str
-    """Name of its rule."""
+    """Name of the job's rule."""
     command: str
     """Command that ran."""
     orders: str
@@ -54,17 +54,17 @@ class Job(NamedTuple):
     program: str
     """Full name of the module that ran."""
     version: str
-    """Digest of that module."""
+    """Digest of the module that ran."""
     packages: dict[str, str]
-    """Version by name of the packages that its result depends on."""
+    """Version by name of the packages that the job's result depends on."""
     inputs: tuple[str, ...]
-    """Paths of files that it read."""
+    """Paths of files that the job read."""
     outputs: tuple[str, ...]
-    """Paths of files that it made."""
+    """Paths of files that the job made."""
     started: float
-    """Start, in seconds since 1970."""
+    """Start of the job, in seconds since 1970."""
     ended: float
-    """End, in seconds since 1970."""
+    """End of the job, in seconds since 1970."""
 
     @property
     def tool(self) -> str:

@@ -25,7 +25,7 @@ _NEEDED = ("title", "abstract", "authors", "license", "version")
 
 
 class Described(NamedTuple):
-    """The two sources."""
+    """The two sources of a description of the project."""
 
     citation: JsonObject
     """Content of `CITATION.cff`."""

@@ -27,15 +27,16 @@ class CitedFigure:
     """A figure with the values that its texts can cite."""
 
     study: str
-    """Name of its study."""
+    """Name of the figure's study."""
     name: str
     """Name of the figure."""
     settings: Mapping[str, Any]
     """The study's section of the configuration, as plain data."""
     n_seeds: int | str
-    """Number of seeds that it shows, such as 5 to 10 where its parts have numbers of their own."""
+    """Number of seeds that the figure shows, such as 5 to 10 where its parts have numbers of their
+    own."""
     table: pd.DataFrame
-    """The numbers that it draws."""
+    """Numbers that the figure draws."""
     find_verdict: Callable[[str], Verdict | None]
     """Function from the number of a claim of the study to its verdict."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class CitedFigure:
         table: pd.DataFrame,
         find_verdict: Callable[[str], Verdict | None],
     ) -> "CitedFigure":
-        """Return a figure of a study; arguments as the fields."""
+        """Return a figure of a study; the arguments are as the fields."""
         settings = study.settings.model_dump(mode="json")
         number, own = study.number_of_seeds(name), study.study
         return cls(own.name, name, settings, number, table, find_verdict, own.names)

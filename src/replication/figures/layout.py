@@ -8,7 +8,7 @@ class _Settled(ConstrainedLayoutEngine):
     """A layout that stays as it is."""
 
     def execute(self, fig: Figure) -> None:
-        """Move nothing."""
+        """Leave everything in its place."""
 
 
 def settle(figure: Figure) -> None:

@@ -32,9 +32,9 @@ class MarkedSentence(NamedTuple):
     """A sentence of an abstract with its mark."""
 
     sentence: Sentence
-    """The sentence."""
+    """Sentence of the abstract."""
     mark: Mark | None
-    """The mark; none if another study decides the sentence, and its verdicts are not at hand."""
+    """Mark of the sentence; none if another study decides it, and its verdicts are not at hand."""
     verdicts: list[Verdict]
     """Verdicts on the claims that decide the sentence, in the order of the claims."""
     scales: list[str]

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Numbers = dict[str, Any]
 """Values of a `Comparison` by its field, and what a correction needs besides."""
 UNMEASURED = "unmeasured"
-"""The one column of evidence that could not be measured; its one value says why."""
+"""Name of the only column of evidence that could not be measured; its one value says why."""
 
 
 class Judged(NamedTuple):

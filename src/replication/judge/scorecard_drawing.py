@@ -74,13 +74,13 @@ class Line(NamedTuple):
     label: str
     """Number of the claim."""
     words: list[str]
-    """Text of the line, itself in lines."""
+    """Text of the claim, line by line."""
     rows: "pd.DataFrame | None"
     """Comparisons; none of a line that is only a text."""
 
     @property
     def height(self) -> float:
-        """Return the height of the line in inches."""
+        """Height of the line in inches."""
         return LINE * len(self.words)
 
 
@@ -92,21 +92,21 @@ class Row(NamedTuple):
     mark: str
     """Mark of the sentence; empty for a version."""
     lines: list[Line]
-    """Lines that decide it."""
+    """Lines of the claims that decide the sentence."""
 
     @property
     def height(self) -> float:
-        """Return the height of the row in inches."""
+        """Height of the row in inches."""
         return self.head + self.height_of_lines + GAP
 
     @property
     def height_of_lines(self) -> float:
-        """Return the height of the lines in inches."""
+        """Height of the lines of claims in inches."""
         return sum(line.height for line in self.lines)
 
     @property
     def head(self) -> float:
-        """Return the height of the sentence in inches."""
+        """Height of the sentence in inches."""
         return SENTENCE_LINE * len(self.words) + GAP
 
 
@@ -185,7 +185,7 @@ class Page(NamedTuple):
     height: float
 
     def write(self, left: float, at: float, text: str, **style: Any) -> None:
-        """Write a text."""
+        """Write a text at a place."""
         style = {"fontsize": SIZE, "va": "top", "parse_math": False, **style}
         self.drawing.text(left / self.width, at / self.height, text, **style)
 

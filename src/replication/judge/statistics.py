@@ -25,9 +25,9 @@ class Limits(NamedTuple):
     """Ends of an interval."""
 
     low: float
-    """Its lower end."""
+    """Lower end of the interval."""
     high: float
-    """Its upper end."""
+    """Upper end of the interval."""
 
 
 class _Sample(NamedTuple):

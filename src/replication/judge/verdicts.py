@@ -97,7 +97,7 @@ class Verdict(Strict):
     claim: str
     """Number of the claim in the registry."""
     verdict: Outcome
-    """The verdict."""
+    """Verdict on the claim."""
     summary: str
     """The verdict in one sentence."""
     seeds: int

@@ -31,7 +31,7 @@ MEASURED = (
     " jobs. Metrics that no figure and no claim reads are not counted. `snakemake -n` tells the"
     " time of all jobs that are still to run."
 )
-"""Stands above the table."""
+"""Sentences above the table of costs, on where its numbers come from."""
 HEADER = (
     "what", "runs", "minutes of one core", "of these estimated", "most memory of a job, GiB",
 )  # fmt: skip
@@ -63,7 +63,7 @@ class Cost(Strict):
     """Time and memory of the jobs of one kind."""
 
     what: str
-    """Name of their experiment, or of the other files that they make."""
+    """Name of the jobs' experiment, or of the other files that they make."""
     runs: int
     """Number of files of training runs; 0 if the jobs make other files."""
     minutes: float

@@ -39,7 +39,7 @@ class TimeLeft(logging.Handler):
         self.start = time.monotonic()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Follow Snakemake's events."""
+        """Follow Snakemake's events, and write the time that is left after every job."""
         event = getattr(record, "event", None)
         if event == LogEvent.JOB_FINISHED:
             self.left.pop(getattr(record, "job_id", -1), None)
@@ -105,7 +105,7 @@ class Planned(NamedTuple):
     benchmark: str
     """Path of the file in which Snakemake writes down the job's time, or ""."""
     operations: float
-    """Floating-point operations of its training; 0 if nobody has counted."""
+    """Floating-point operations of the job's training; 0 if nobody has counted."""
     is_on_gpu: bool
     """True if a GPU makes these operations."""
 
@@ -133,7 +133,7 @@ class TimePlanned(logging.Handler):
         self.has_spoken = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Speak where Snakemake counts the jobs, the first time."""
+        """Write the time of the planned jobs into the log, once Snakemake counts them."""
         if getattr(record, "event", None) != LogEvent.RUN_INFO or self.has_spoken:
             return
         self.has_spoken = True

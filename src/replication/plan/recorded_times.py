@@ -120,7 +120,7 @@ def job_name(benchmark: str | Path) -> str:
 
 
 def known_seconds(benchmark: str, records: Records) -> float | None:
-    """Seconds that a job took here or, failing that, as recorded; none if neither is known.
+    """Return the seconds of a job, measured here or else on record; none if neither is known.
 
     Args:
         benchmark: path of the file in which Snakemake writes down what it took.
@@ -131,13 +131,20 @@ def known_seconds(benchmark: str, records: Records) -> float | None:
 
 
 def expected_seconds(benchmark: str, records: Records) -> float:
-    """Return the `foreseen_seconds` of a job, or else `SECONDS_OF_UNKNOWN`; arguments as there."""
+    """Return the foreseen seconds of a job, or else `SECONDS_OF_UNKNOWN`.
+
+    Arguments as in `known_seconds`.
+    """
     seconds = foreseen_seconds(benchmark, records)
     return SECONDS_OF_UNKNOWN if seconds is None else seconds
 
 
 def foreseen_seconds(benchmark: str, records: Records) -> float | None:
-    """Seconds of a job as `known`, or else as of those beside it, if any; arguments as there."""
+    """Return the seconds of a job, measured here or else foreseen by the records.
+
+    The records have the job itself, or else jobs beside it in its folder. None if they have
+    neither. Arguments as in `known_seconds`.
+    """
     seconds = _here(benchmark)
     return records.told(job_name(benchmark)) if seconds is None else seconds
 

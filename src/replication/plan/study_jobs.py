@@ -17,17 +17,17 @@ class StudyFiles(NamedTuple):
     """Paths of a study's files, by name."""
 
     tables: dict[str, str]
-    """Tables of its figures."""
+    """Paths of the tables of the study's figures."""
     evidence: dict[str, str]
-    """Evidence of its claims."""
+    """Paths of the evidence of the study's claims."""
     verdicts: dict[str, str]
-    """Verdicts on its claims."""
+    """Paths of the verdicts on the study's claims."""
     fingerprints: dict[str, str]
-    """Fingerprints of the runs of its experiments."""
+    """Paths of the fingerprints of the runs of the study's experiments."""
 
     @property
     def all(self) -> list[str]:
-        """Every path."""
+        """Paths of all of these files."""
         return [path for paths in self for path in paths.values()]
 
 
@@ -36,11 +36,11 @@ class StudyJobs:
     """The jobs of one study."""
 
     study: Study
-    """The study: name, folder, programs."""
+    """Study whose jobs these are: its name, folder and programs."""
     settings: Any
-    """Its section of the configuration."""
+    """Settings of the study: its section of the configuration."""
     experiments: dict[str, Experiment]
-    """Its jobs that train and measure."""
+    """Jobs of the study that train and measure, by name of the experiment."""
     variants: dict[str, Variant]
     """Other readings that some claims are judged under."""
     registry: Registry
@@ -53,12 +53,12 @@ class StudyJobs:
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
-        """The claims that have a test, by number."""
+        """Claims that have a test, by number."""
         return {claim.id: claim for claim in self.registry.claims if claim.test}
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """Its figures by name, and a scorecard if the paper has an abstract."""
+        """Figures of the study by name, and a scorecard if the paper has an abstract."""
         own: dict[str, Figure] = self.settings.figures
         # Of two studies that have a folder of figures in common, that of a plain run has it.
         is_second = self.study.is_home and not self.study.is_default
@@ -67,7 +67,7 @@ class StudyJobs:
 
     @cached_property
     def own(self) -> StudySettings:
-        """Claims and texts that a user adds to its registry."""
+        """Claims and texts that a user adds to the study's registry."""
         return StudySettings(claims=self.settings.claims, texts=self.settings.texts)
 
     def text(self, figure: str) -> FigureText | None:
@@ -77,7 +77,7 @@ class StudyJobs:
 
     @cached_property
     def files(self) -> StudyFiles:
-        """Files that make the reference."""
+        """Paths of the files that make the study's reference."""
         return StudyFiles(
             # The scorecard's is made of verdicts, which the reference has.
             tables={name: self.table(name) for name in self.figures if name != SCORECARD},
@@ -149,7 +149,7 @@ class StudyJobs:
         ]
 
     def _named(self, experiment: str) -> list[str]:
-        """Return the experiments of a claim's name, or of the beginning of names and a `*`."""
+        """Return the experiments of a name; one that ends with `*` is the beginning of several."""
         if not experiment.endswith("*"):
             return [experiment]
         found = [name for name in self.experiments if name.startswith(experiment[:-1])]
@@ -190,7 +190,7 @@ class StudyJobs:
 
     @property
     def families(self) -> list[tuple[str, ...]]:
-        """Every family once."""
+        """Families of claims that share the correction for many tests, each once."""
         return list(dict.fromkeys(tuple(self.family(claim)) for claim in self.claims))
 
     @property

@@ -56,7 +56,7 @@ class ClaimView(NamedTuple):
     """One claim and its verdict, in the words of the page."""
 
     claim: Claim
-    """Its entry in the registry."""
+    """Entry of the claim in the registry."""
     verdict: Verdict
     """Verdict on the claim."""
     summary: str
@@ -78,7 +78,7 @@ class ClaimView(NamedTuple):
     order: str
     """Least favourable estimate as JavaScript reads it, for sorting; infinite if there is none."""
     needed: str
-    """Range in which that estimate has to lie."""
+    """Range in which the least favourable estimate has to lie."""
     search: str
     """Text that a search looks through."""
 

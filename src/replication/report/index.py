@@ -31,11 +31,11 @@ class ListedStudy(NamedTuple):
     title: str
     """Title of the study."""
     page: str
-    """Link to its page; empty if the page is not made."""
+    """Link to the study's page; empty if the page is not made."""
     command: str
     """Command that makes the page."""
     cost: str
-    """Time and memory of all its jobs, in words."""
+    """Time and memory of all jobs of the study, in words."""
 
 
 class ListedPaper(NamedTuple):

@@ -81,7 +81,7 @@ class ClaimInShort(Strict):
     found: str
     """Least favourable estimate, with its interval."""
     needed: str
-    """Range in which that estimate has to lie."""
+    """Range in which the least favourable estimate has to lie."""
 
 
 class Site(Strict):
@@ -192,13 +192,13 @@ class Table(NamedTuple):
     """A table beside the page."""
 
     name: str
-    """Name of its file."""
+    """Name of the table's file."""
     link: str
     """Path of the table from the page."""
     rows: int
     """Number of rows."""
     columns: list[str]
-    """Names of its columns."""
+    """Names of the table's columns."""
 
 
 def read_picture(path: Path, folder: str) -> Picture:

@@ -41,7 +41,7 @@ class Checkpoint:
         return time.monotonic() - self._saved > INTERVAL
 
     def write(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep a state."""
+        """Keep a state of the run in the file."""
         write_arrays(self._path, arrays, self._provenance)
         self._saved = time.monotonic()
 

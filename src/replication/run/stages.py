@@ -100,7 +100,7 @@ class _Resumable:
         return self._checkpoint.is_due()
 
     def write(self, arrays: Any) -> None:
-        """Keep a state."""
+        """Keep a state of the training in the checkpoint."""
         self._checkpoint.write(arrays)
 
     def remove(self) -> None:

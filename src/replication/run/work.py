@@ -40,13 +40,13 @@ class Work(NamedTuple):
     """A job and its files."""
 
     order: Order
-    """The job."""
+    """Order for the job."""
     given: list[Given]
-    """Its inputs."""
+    """Input files of the job."""
     output: Path
-    """File that is written."""
+    """Path of the file that the job writes."""
     checksum: Path | None
-    """File with the digest of a figure's table."""
+    """Path of the file with the digest of a figure's table; none for other files."""
 
     def paths(self, role: Role) -> list[Path]:
         """Return the input files of one role."""
@@ -54,22 +54,22 @@ class Work(NamedTuple):
 
     @property
     def seeds(self) -> list[int]:
-        """Return the seeds that the output covers."""
+        """Seeds that the output covers."""
         return parse_seeds(self.order.seeds) if self.order.seeds else []
 
     @property
     def function(self) -> Function:
-        """Return the study's function that does the job."""
+        """Function of the study that does the job."""
         return find_function(self.order.program, self.order.function)
 
     @property
     def settings(self) -> Any:
-        """Return the settings as the type of the function's first parameter."""
+        """Settings as the type of the function's first parameter."""
         return parse_settings(self.function, self.order.settings)
 
     @property
     def provenance(self) -> Provenance:
-        """Return the provenance of the output."""
+        """Provenance of the output."""
         read = [(item.recipe, item.seeds) for item in self.given if item.recipe]
         return made_by(self.order.program, self.order.settings, self.seeds, read)
 

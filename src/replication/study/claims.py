@@ -250,13 +250,13 @@ class Claim(Statement):
 
     @property
     def remarks(self) -> str:
-        """Return the note, a remark if the claim was declared late, and the authors' answer."""
+        """Note on the claim, a remark if it was declared late, and the authors' answer."""
         answer = f"The authors: {self.answer}" if self.answer else ""
         return " ".join(filter(None, [self.note, LATE * self.declared_late, answer]))
 
     @property
     def group(self) -> str:
-        """Return the subject of the claim, one of `GROUPS`, whose verdicts differ in meaning."""
+        """Subject of the claim, one of `GROUPS`, whose verdicts differ in meaning."""
         if self.kind == "own":
             return OWN
         if self.kind == "erratum":
@@ -269,7 +269,7 @@ class Claim(Statement):
 
     @property
     def family(self) -> str:
-        """Return the name of the claim's family; a family shares the correction for many tests.
+        """Name of the claim's family; a family shares the correction for many tests.
 
         A family consists of the paper's claims of a figure about a direction or a size. Agreement
         with the paper's own numbers is a separate question. Statements that the paper does not

@@ -149,7 +149,7 @@ class Figure(Strict):
     columns: ClassVar[tuple[str, ...]] = ()
     """Columns of the figure's table."""
     published_columns: ClassVar[tuple[str, ...]] = ()
-    """Columns of numbers of its published table."""
+    """Columns of numbers of the figure's published table."""
     title: ClassVar[str]
     """Title in the metadata of the picture."""
     is_costly: ClassVar[bool] = False

@@ -45,7 +45,7 @@ class Download(Strict):
 
     @property
     def requirement(self) -> str | None:
-        """Return the requirement for pip; None if pip does not fetch the file."""
+        """Requirement for pip; None if pip does not fetch the file."""
         kind, _, package = self.url.partition(":pypi/")
         return package.replace("@", "==") if kind == "pkg" else None
 
@@ -60,7 +60,7 @@ class Archive(Download):
 
     @property
     def name(self) -> str:
-        """Return the name of the zip file."""
+        """Name of the zip file."""
         name = self.url.rpartition("/")[2]
         return f"{name}.whl" if self.requirement else name
 
@@ -95,17 +95,17 @@ class Content(Strict):
 
     @property
     def downloads(self) -> dict[str, Download]:
-        """Return the downloads, by name of the file."""
+        """Downloads, by name of the file."""
         return {self.archive.name: self.archive} if self.archive else dict(self.files)
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the files of the data set."""
+        """Names of the files of the data set."""
         return list(self.archive.files if self.archive else self.files)
 
     @property
     def written(self) -> list[str]:
-        """Return the names of all written files: downloads, partial downloads and members."""
+        """Names of all written files: downloads, partial downloads and members."""
         downloads = list(self.downloads)
         members = self.names if self.archive else []
         return [*downloads, *(f"{name}.part" for name in downloads), *members]
@@ -125,7 +125,7 @@ class Dataset(Content):
 
     @property
     def content(self) -> Content:
-        """Return the part of the entry that the download depends on."""
+        """Part of the entry that the download depends on."""
         return Content(archive=self.archive, files=self.files)
 
 
@@ -146,12 +146,12 @@ class Fetched(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """Return the folder, below the working folder."""
+        """Folder of the data set, below the working folder."""
         return f"results/datasets/{self.name}"
 
     @property
     def outputs(self) -> list[str]:
-        """Return the paths of the files."""
+        """Paths of the files of the data set."""
         return [f"{self.folder}/{file}" for file in self.dataset.names]
 
 

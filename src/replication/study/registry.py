@@ -54,14 +54,14 @@ SCORECARD_TEXT = FigureText(
     that was declared after its seeds had been seen is marked as late. The counts are comparisons
     that hold, of all that count, and seeds behind each.""",
 )
-"""Texts of that figure."""
+"""Texts of the scorecard."""
 
 
 class Method(Strict):
     """A choice that a re-implementation needs."""
 
     text: Text
-    """The choice."""
+    """Choice in words."""
     settings: list[Text] = []
     """Settings of the study's section that hold the choice, such as `training.updates`; `*` stands
     for any name, and a setting for all settings below it."""
@@ -168,7 +168,7 @@ class Abstract(Strict):
 
     @property
     def text(self) -> str:
-        """Return the whole abstract; spaces separate its sentences."""
+        """Text of the whole abstract; spaces separate its sentences."""
         return " ".join(sentence.words for sentence in self.sentences)
 
 
@@ -176,7 +176,7 @@ class Robustness(Strict):
     """Comparisons that are shown beside a claim and do not count for its verdict."""
 
     cells: Text
-    """Text in their names."""
+    """Text in the names of these comparisons."""
     why: Text
     """Rule that leaves them out, which must not depend on outcomes."""
 
@@ -275,7 +275,7 @@ class Registry(Strict):
 
     @property
     def new_sentences(self) -> dict[str, list[Sentence]]:
-        """Return the sentences of each version of the abstract that no earlier version has.
+        """Sentences of each version of the abstract that no earlier version has.
 
         Where a version repeats sentences, its name here says so.
         """
@@ -290,7 +290,7 @@ class Registry(Strict):
 
     @property
     def rules_of_robustness(self) -> list[str]:
-        """Return an explanation of the comparisons for robustness, a paragraph for each rule."""
+        """Explanation of the comparisons for robustness, a paragraph for each rule."""
         cells: dict[str, list[str]] = {}
         for each in self.robustness:
             cells.setdefault(each.why, []).append(each.cells)
@@ -299,7 +299,7 @@ class Registry(Strict):
 
     @property
     def beside(self) -> list[str]:
-        """Return the texts in the names of comparisons that do not count for a verdict."""
+        """Texts in the names of comparisons that do not count for a verdict."""
         return [each.cells for each in self.robustness]
 
     def scale_of(self, claim: Claim, seeds: int) -> str:
@@ -317,12 +317,12 @@ class Registry(Strict):
 
     @property
     def scale_of_paper(self) -> str:
-        """Return the scale of the paper as a sentence; empty if claims are judged at that scale."""
+        """Scale of the paper as a sentence; empty if claims are judged at that scale."""
         return (self.scale or "").partition("; ")[2]
 
     @property
     def author_names(self) -> list[str]:
-        """Return the names of the authors in a list."""
+        """Names of the authors in a list."""
         return _split_names(self.authors)
 
     def with_own(self, claims: Mapping[str, OwnClaim]) -> "Registry":

@@ -16,7 +16,7 @@ MOST_SEEDS = 2**32 - 2
 MOST_BATCHES = 20_000
 """Largest number of batches of an experiment; Snakemake plans some hundred jobs a second."""
 Seed = Annotated[int, Field(ge=0, lt=MOST_SEEDS, strict=True)]
-"""A seed."""
+"""A seed: a whole number from 0 to below `MOST_SEEDS`."""
 
 
 class SeedRange(Strict):

@@ -35,63 +35,63 @@ class Study:
 
     @property
     def package(self) -> str:
-        """Return the full name of the folder as a package."""
+        """Full name of the folder as a package."""
         return self.module.__name__.removesuffix(".study")
 
     @property
     def folder(self) -> Path:
-        """Return the path of the folder."""
+        """Path of the folder."""
         return Path(str(self.module.__file__)).parent
 
     @property
     def readme(self) -> Path:
-        """Return the path of its README: in its folder, or else that of the project."""
+        """Path of the study's README: in its folder, or else that of the project."""
         own = self.folder / "README.md"
         return own if own.is_file() else PROJECT / "README.md"
 
     @property
     def settings(self) -> type[StudySettings]:
-        """Return the type of the study's section of the configuration."""
+        """Type of the study's section of the configuration."""
         return self.module.Settings  # type: ignore[no-any-return]
 
     @property
     def figures(self) -> str:
-        """Return the folder of the study's figures, below the working folder."""
+        """Folder of the study's figures, below the working folder."""
         return getattr(self.module, "FIGURES", f"figures/{self.name}")
 
     @property
     def is_home(self) -> bool:
-        """Say whether the study's figures stand in `figures/` itself."""
+        """True if the study's figures stand in `figures/` itself."""
         return self.figures == "figures"
 
     @property
     def is_default(self) -> bool:
-        """Say whether a plain `snakemake` computes the study."""
+        """True if a plain `snakemake` computes the study."""
         return getattr(self.module, "DEFAULT", False)
 
     @property
     def drawn_beside(self) -> dict[str, str]:
-        """Return in words the marks of each kind of figure that its table lacks, as it should."""
+        """Marks of each kind of figure that its table lacks, as it should, in words."""
         return getattr(self.module, "DRAWN_BESIDE", {})
 
     @property
     def names(self) -> dict[str, str]:
-        """Return the names that texts use for values: `called("cr")` is CR."""
+        """Names that texts use for values: `called("cr")` is CR."""
         return getattr(self.module, "NAMES", {})
 
     @property
     def rules(self) -> list[Path]:
-        """Return the files of the study's own rules."""
+        """Files of the study's own rules."""
         return list(self.folder.glob("rules.smk"))
 
     @property
     def page(self) -> str:
-        """Return the path of the study's page."""
+        """Path of the study's page."""
         return f"results/report/{self.name}.html"
 
     @property
     def scorecard(self) -> str:
-        """Return the path of the study's table of verdicts."""
+        """Path of the study's table of verdicts."""
         return f"results/{self.name}/verdicts.md"
 
     def experiments(self, settings: Any, computation: Any) -> dict[str, Experiment]:
@@ -135,7 +135,7 @@ class Study:
         )
 
     def one_seed(self, settings: Any, random: Any) -> dict[str, Any]:
-        """Return an overlay of its section that leaves one random seed of every experiment."""
+        """Return an overlay of the study's section that leaves one seed of every experiment."""
         if hasattr(self.module, "one_seed"):
             return self.module.one_seed(settings, random)  # type: ignore[no-any-return]
         return {
@@ -146,7 +146,7 @@ class Study:
         }
 
     def variants(self, settings: Strict) -> dict[str, Variant]:
-        """Return the variants of its experiments by name, the baseline first."""
+        """Return the variants of the study's experiments by name, the baseline first."""
         return self._call_optional("variants", settings)  # type: ignore[no-any-return]
 
     def datasets(self, settings: Strict) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Process:
         self._messages.close()
 
     def make(self, folder: Path, jobs: list[list[str]]) -> None:
-        """Do some jobs.
+        """Run jobs in the process, one after the other.
 
         Args:
             folder: working folder of the jobs.
@@ -134,7 +134,7 @@ class Small:
     """A study at its smallest scale, all of it computed in a folder."""
 
     study: Study
-    """The study."""
+    """Study that is computed."""
     folder: Path
     """Folder of the results."""
     changes: dict[str, Any]
@@ -227,7 +227,7 @@ class Small:
 
     @contextmanager
     def _swapped_processes(self) -> Iterator[Processes]:
-        """Yield its processes in the other order."""
+        """Yield the study's two processes in the other order, or two new ones if it has none."""
         if self.processes:
             yield Processes(self.processes.second, self.processes.first)
         else:
@@ -249,12 +249,12 @@ class Small:
 
     @property
     def parts(self) -> StudyJobs:
-        """Return the jobs of the study."""
+        """Jobs of the study."""
         return self.jobs.studies[self.study.name]
 
     @property
     def numbers(self) -> list[str]:
-        """Return the paths of all files except figures."""
+        """Paths of all files except figures."""
         return [path for path, task in self.jobs.tasks.items() if task.stage != "figure"]
 
     def output(self, path: str) -> Path:
@@ -289,7 +289,7 @@ class Small:
                 yield (recipe.digest, seed), own
 
     def table(self, path: str) -> pd.DataFrame:
-        """Return a metric or the evidence of a claim."""
+        """Return a table by its path: a metric, or the evidence of a claim."""
         return read_table(self.folder / path, self.jobs.recipe(path), None)
 
     def jobs_with(self, overlay: Mapping[str, Any]) -> Jobs:

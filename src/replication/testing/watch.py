@@ -19,7 +19,10 @@ SUFFIXES = (".csv", ".py", ".yaml")
 @click.argument("targets", nargs=-1, required=True)
 @click.option("--configfile", multiple=True, type=click.Path(exists=True, path_type=Path))
 def main(targets: tuple[str, ...], configfile: tuple[Path, ...]) -> None:
-    """Go on until Ctrl-C, after errors, too; end if the first run fails."""
+    """Make the targets, then again after every change until Ctrl-C.
+
+    Errors do not end it, except one of the first run.
+    """
     options = ["--configfile", *map(str, configfile)] if configfile else []
     command = [sys.executable, "-m", "snakemake", *targets, *options]
     # Errors are shown.

@@ -59,11 +59,11 @@ class Pair(NamedTuple):
     """One figure, old and new."""
 
     name: str
-    """Its path below `figures/`, without ending."""
+    """Path of the figure below `figures/`, without ending."""
     before: Path | None
-    """The old picture; none if there was no such figure."""
+    """Path of the old picture; none if there was no such figure."""
     after: Path | None
-    """The new picture; none if there is no such figure."""
+    """Path of the new picture; none if there is no such figure."""
 
     @property
     def differs(self) -> bool:

@@ -25,7 +25,7 @@ class Tolerances(NamedTuple):
     """
 
     name: Tolerance
-    """The class of comparison."""
+    """Name of the class of comparison."""
     spread: float
     """Allowance for one value, in standard deviations of its column in the reference."""
     shift: float
@@ -37,27 +37,29 @@ class Tolerances(NamedTuple):
 
 
 SAME_PROCESSOR = Tolerances("same processor", 0, 0, 0, 0)
-"""The same processor, packages and seeds give the same bits."""
+"""Tolerances on one processor: with equal packages and seeds it gives the same bits."""
 
 FLOAT32_EPSILON = 2.0**-23
 """Relative precision of float32. A loss near 0 is a difference of logits, with their rounding
 errors: without vector instructions some losses of 1e-5 differed by a quarter of this."""
 
 ACROSS_PROCESSORS = Tolerances("across processors", 5e-3, 1e-3, 5e-4, FLOAT32_EPSILON)
-"""Other vector instructions add in another order. Between AMD EPYC 25/1/1 and Intel Xeon 6/207/2 no
-number of the largest study differed by more than an eighth of the rest of this."""
+"""Tolerances between processors: other vector instructions add in another order. Between AMD EPYC
+25/1/1 and Intel Xeon 6/207/2 no number of the largest study differed by more than an eighth of the
+rest of this."""
 
 COUNTS = Tolerances("counts", 0.5, 0.02, 5e-4, FLOAT32_EPSILON)
-"""A count of tokens above a threshold, or a time found on a grid, jumps where a value close to a
-threshold moves. Few do at once, so that the mean of a column hardly moves."""
+"""Tolerances of numbers like counts: a count of tokens above a threshold, or a time found on a
+grid, jumps where a value close to a threshold moves. Few do at once, so that the mean of a column
+hardly moves."""
 
 OTHER_SEEDS = Tolerances("other seeds", 10, 1e-3, 5e-4, FLOAT32_EPSILON)
-"""Long training can amplify rounding until a run is as far from that of another processor as from
-that of another seed. Means over seeds are then compared by `STANDARD_ERRORS`. In a table without
-seeds, such as the weights of one run, which sum to 1, the mean stays. Between the same two
-processors numbers of 1,500 updates on text were up to 8 standard deviations of their column
-apart, and such a mean by less than a millionth. What no update has touched is compared as anywhere
-else."""
+"""Tolerances where training amplifies rounding, until a run is as far from that of another
+processor as from that of another seed. Means over seeds are then compared by `STANDARD_ERRORS`. In
+a table without seeds, such as the weights of one run, which sum to 1, the mean stays. Between the
+same two processors numbers of 1,500 updates on text were up to 8 standard deviations of their
+column apart, and such a mean by less than a millionth. What no update has touched is compared as
+anywhere else."""
 STANDARD_ERRORS = 10
 """Allowed distance of two means over seeds, in their standard errors; a table has many such means.
 Between the same two processors means were up to 4.1 apart."""
@@ -92,11 +94,11 @@ class Difference(NamedTuple):
     found: str
     """Found value."""
     difference: float = math.nan
-    """Distance of a number from the expected one."""
+    """Distance of the found number from the expected one."""
     tolerance: Tolerance = "exact"
-    """The class of comparison."""
+    """Name of the class of comparison."""
     allowed: float = 0.0
-    """Allowed distance."""
+    """Largest distance that is allowed."""
 
 
 def table_differences(
@@ -240,7 +242,7 @@ def _column_differences(column: _Column, tolerances: Tolerances) -> Iterator[Dif
 
 
 def _is_trained(table: pd.DataFrame, name: str) -> "pd.Series[bool]":
-    """Say of every row whether an update has touched its value of a column."""
+    """Say for every row whether an update has touched its value of a column."""
     if "iteration" in table and name != UNTRAINED_COLUMN:
         return table["iteration"] > 0
     return pd.Series(name != UNTRAINED_COLUMN, index=table.index)

@@ -48,7 +48,7 @@ ANSWERS: dict[Decision, str] = {
     "less": "less than claimed",
     "open": "open",
 }
-"""Answers in words."""
+"""Words for the decision of a comparison, by decision."""
 MOST_SEEDS = 1000
 """Largest number of seeds that is planned."""
 SEED_NUMBERS = np.arange(FEWEST_SEEDS, MOST_SEEDS + 1)
@@ -75,9 +75,9 @@ class Answer(NamedTuple):
     """An answer to one question, with the tests that have to pass for it."""
 
     decision: Decision
-    """The answer."""
+    """Decision that the answer makes."""
     edges: list[Edge]
-    """The tests."""
+    """One-sided tests that have to pass for the answer."""
     ways: int = 1
     """Number of answers of this kind, among which the level is divided."""
 
@@ -86,7 +86,7 @@ class Sample(NamedTuple):
     """The seeds of one comparison."""
 
     seeds: Floats
-    """[n] the value of each; of two samples, ours minus the mean of the paper's."""
+    """[n] Value of each seed; of two samples, ours minus the mean of the paper's."""
     spread: float
     """Standard deviation of one seed."""
     others: int = 0

@@ -88,7 +88,7 @@ class Code(Strict):
     """The state of the code, as git knows it."""
 
     commit: str = Field(pattern="^[0-9a-f]{40}$")
-    """The commit."""
+    """Hash of the commit."""
     dirty: bool
     """True if files that git knows were changed after the commit."""
 
@@ -97,13 +97,13 @@ class Machine(Strict):
     """Machine that computed the results."""
 
     processor: Annotated[Part, Field(min_length=1)]
-    """Name and model: processors with the same text compute the same bits."""
+    """Name and model of the processor: processors with the same text compute the same bits."""
     emulated: dict[Variable, Part] = Field(max_length=MOST_NAMES)
     """Emulated processor, by the environment variable that sets it."""
     cores: int = Field(ge=1, le=MOST_COUNTED)
     """Number of logical cores that the operating system sees."""
     system: Annotated[Part, Field(min_length=1)]
-    """The operating system and its C library."""
+    """Name of the operating system and of its C library."""
     gpu: Part | None
     """GPU that trained; none if the processor did."""
 
@@ -217,22 +217,22 @@ class Listed(Strict):
     difference: float | None
     """Distance of a number from the expected one; none if it is not finite."""
     tolerance: Tolerance
-    """The class of comparison."""
+    """Name of the class of comparison."""
 
 
 class Receipt(Strict):
     """Findings of a verification of one study."""
 
     format: Literal[1] = 1
-    """See `FORMAT`."""
+    """Number of the receipt's format, see `FORMAT`."""
     study: Annotated[Name, Field(max_length=100)]
     """Name of the study."""
     date: Annotated[AwareDatetime, AfterValidator(_refuse_other_years)]
     """Time of the verification, to the second."""
     by: Word | None
-    """See `Signature`."""
+    """Name, ORCID or URL of the person who verified, see `Signature`."""
     code: Code | None
-    """The state of the code, if git knows it."""
+    """State of the code, if git knows it."""
     machine: Machine
     """Machine that computed."""
     packages: dict[Package, Version] = Field(max_length=MOST_NAMES)
@@ -242,7 +242,8 @@ class Receipt(Strict):
     level: Level
     """Level of the verification, see `replication.verify.levels`."""
     settings: Literal["default"] | Digest
-    """The default configuration, or the digest of the settings that differ from it."""
+    """The word `default`, or the digest of the settings that differ from the default
+    configuration."""
     verdicts: dict[Claim, Judgement] = Field(max_length=MOST_NAMES)
     """Computed verdicts, by number of the claim."""
     runs: dict[Experiment, Runs] = Field(max_length=MOST_NAMES)

@@ -33,7 +33,7 @@ class Part(NamedTuple):
     """A part of a reference."""
 
     kind: str
-    """One of `PART_KINDS`."""
+    """Kind of the part, one of `PART_KINDS`."""
     name: str
     """Name of the claim, the experiment or the figure."""
 
@@ -45,9 +45,9 @@ class Renewal(NamedTuple):
     """A reference that was renewed."""
 
     reference: Reference
-    """The new one."""
+    """Reference with the renewed parts."""
     renewed: list[Part]
-    """The parts that are computed here."""
+    """Parts that are computed here."""
 
 
 def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:

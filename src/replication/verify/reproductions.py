@@ -47,7 +47,7 @@ class Reproduction(NamedTuple):
     """A receipt that was sent in."""
 
     receipt: Receipt
-    """The receipt."""
+    """Receipt as it was sent in."""
     is_current: bool
     """True if the receipt was compared with the present reference of the study."""
 

@@ -35,7 +35,7 @@ def _error(job: MetricJob, seeds: list[int], weights: NDArray[np.float64]) -> pd
 
 
 def _half_life(job: MetricJob, seeds: list[int], weights: NDArray[np.float64]) -> pd.DataFrame:
-    """Number of updates after which at most half of the error is left."""
+    """Return the number of updates after which at most half of the error is left."""
     is_half = weights >= 0.5
     if not is_half[:, -1].all():
         raise InputError(

@@ -60,7 +60,7 @@ GAPS = ("*",)
 """Arrays of runs that may hold NaN: a training that is lost goes on as NaN, and so does what is not
 known. Metrics count the one and leave out the other."""
 SMALL = {"train": 24, "validation": 8}
-"""Samples of texts at the smallest scale."""
+"""Numbers of samples of texts at the smallest scale."""
 SHORT = {"steps": 3, "slice": 8, "points": 2}
 """Training at the smallest scale."""
 MEASURING = {"batches": 2, "size": 4, "products": 2}
@@ -176,7 +176,7 @@ def _data_of(
 
 
 def data_jobs(settings: Settings, net: NetworkChoice) -> list[tuple[str, Job]]:
-    """List the data that a network reads, with their names.
+    """Return the names and the jobs of the data that a network reads.
 
     Args:
         settings: the study's.
@@ -204,7 +204,7 @@ def data_jobs(settings: Settings, net: NetworkChoice) -> list[tuple[str, Job]]:
 
 
 def text_jobs(settings: Settings, name: TextName, *kinds: str) -> list[tuple[str, Job]]:
-    """List tokens or features of a set of texts, with their names.
+    """Return the names and the jobs of tokens or features of a set of texts.
 
     Args:
         settings: the study's.
@@ -273,12 +273,12 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 
 def _only(names: list[str], random: Random) -> dict[str, Any]:
-    """Remove all names except one."""
+    """Return the overlay that removes all names except one."""
     return dict.fromkeys(names) | {random.choice(names): {}}
 
 
 def _own_seed(seeds: Seeds | None, random: Random) -> dict[str, Any]:
-    """Choose one of an experiment's own seeds, if it has any."""
+    """Choose one of an experiment's own seeds, if it has seeds of its own."""
     return {} if seeds is None else {"seeds": [random.choice(seed_list(seeds))]}
 
 
@@ -389,7 +389,7 @@ def _small_network(network: NetworkSetting) -> dict[str, Any]:
 
 
 def _small_case(case: Case) -> dict[str, Any]:
-    """Shorten a case to one rate of every optimiser."""
+    """Shorten a case to a few steps, and one rate of every optimiser."""
     return SHORT | {
         "network": _small_network(case.network),
         "batch_size": "full" if case.batch_size == "full" else 4,

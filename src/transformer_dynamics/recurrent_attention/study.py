@@ -25,7 +25,7 @@ from transformer_dynamics.recurrent_attention.settings.training import TrainJob
 from transformer_dynamics.recurrent_attention.settings.tuning import Candidate, TuningJob
 
 BOARDS = "boards"
-"""Name of the data that conditions share which name no other boards."""
+"""Name of the data of conditions that name no other boards, which they share."""
 TWO = {"count": 2}
 """Changes that leave the first two seeds, for the smallest scale."""
 SMALL_METRICS = {

@@ -129,7 +129,7 @@ class Settings(StudySettings):
                 )
 
     def _is_known(self, experiment: str) -> bool:
-        """Tell if there is an experiment, or a variant of one."""
+        """Say whether there is an experiment of a name, or a variant of one."""
         base, _, variant = experiment.partition("-")
         known = {"", BASELINE, *self.sensitivity.variants}
         return base in self.experiments and variant in known

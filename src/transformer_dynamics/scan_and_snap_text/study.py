@@ -35,7 +35,8 @@ FIGURES = "figures"
 MOST_NUMBERS = 10**9
 """Largest number of entries of one array: several GB, which is more than a job may take."""
 MOST_POSITIONS = 10**12
-"""Most positions that one run is trained on; thousands of times what the paper's largest takes."""
+"""Largest number of positions that one run is trained on; thousands of times what the paper's
+largest takes."""
 
 
 class Settings(StudySettings):

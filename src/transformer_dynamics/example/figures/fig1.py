@@ -24,7 +24,7 @@ class Fig1(Figure):
     """Name of the experiment that is drawn."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the errors of its runs."""
+        """Return the errors of the experiment's runs."""
         return [(self.experiment, "error")]
 
 

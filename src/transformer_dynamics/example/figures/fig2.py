@@ -21,7 +21,7 @@ class Fig2(Figure):
     """Name of the experiment that is drawn."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the half-lives of its runs."""
+        """Return the half-lives of the experiment's runs."""
         return [(self.experiment, "half_life")]
 
 

@@ -12,11 +12,12 @@ from transformer_dynamics.gradient_heterogeneity.theory.drift import (
 )
 
 SIZES = ((20, 8), (77, 8), (77, 32), (102, 32), (150, 8), (150, 32), (150, 149), (150, 160))
-"""C, m."""
+"""Numbers C of classes and m of samples in a batch, of each case."""
 BETA = 0.9
-"""Average of the released Signum."""
+"""Share of the released Signum's average that stays at each step."""
 VISION = {"ViT flowers102": (102, 32), "ViT aircraft": (100, 32)}
-"""C and m of the sets with most classes in the released settings."""
+"""Numbers C of classes and m of samples in a batch, of the sets with most classes in the released
+settings."""
 
 
 @evidence

@@ -21,7 +21,7 @@ HeadsOf = Measured[HeadsMetricJob]
 WholeOf = Measured[MetricJob]
 """The metric `heads` of whole networks."""
 MANY, TWO = 20, 2
-"""Numbers of classes."""
+"""Numbers of classes that are many, and two."""
 Pairs = Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]
 """Name of a comparison, rows of SignSGD and rows of Signum."""
 
@@ -37,7 +37,7 @@ def smaller_common(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
 
 
 def smaller_total(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
-    """Measure ||V|| over that at the start, SignSGD minus Signum."""
+    """Measure ||V|| in the end over that at the start, SignSGD minus Signum."""
     return _norm_gaps(_pairs(measured.table, training), "total")
 
 
@@ -47,12 +47,12 @@ def larger_centred(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
 
 
 def less_drift_of_whole(whole: WholeOf) -> pd.DataFrame:
-    """Measure `less_drift` of whole networks, by rate."""
+    """Measure `less_drift` on heads of whole networks, by rate."""
     return _drift_gaps(_whole_pairs(whole.table))
 
 
 def smaller_total_of_whole(whole: WholeOf) -> pd.DataFrame:
-    """Measure `smaller_total` of whole networks, by rate."""
+    """Measure `smaller_total` on heads of whole networks, by rate."""
     return _norm_gaps(_whole_pairs(whole.table), "total")
 
 
@@ -74,7 +74,7 @@ def _norm_gaps(pairs: Pairs, column: str) -> pd.DataFrame:
 
 
 def _pairs(table: pd.DataFrame, training: SharedTraining) -> Pairs:
-    """Yield many classes with small batches; Signum has the average of all trainings."""
+    """Yield SignSGD beside the usual Signum, for many classes and small batches."""
     is_usual = table["beta"] == training.averages.signum
     signum = (table["optimiser"] == "signum") & is_usual
     for classes, batch, own in _sizes(table):
@@ -90,7 +90,7 @@ def _whole_pairs(table: pd.DataFrame) -> Pairs:
 
 
 def _sizes(table: pd.DataFrame) -> Iterator[tuple[int, int, pd.DataFrame]]:
-    """Yield the rows by C and m."""
+    """Yield C, m and the rows with C classes and batches of m samples."""
     for classes in sorted(table["classes"].unique().tolist()):
         own = table[table["classes"] == classes]
         for batch in sorted(own["batch"].unique().tolist()):
@@ -103,7 +103,10 @@ def _last(rows: pd.DataFrame, column: str) -> "pd.Series[float]":
 
 
 def below_absence_bound(measured: HeadsOf) -> pd.DataFrame:
-    """Measure the drift of SignSGD a step, in units of the rate, over what absent classes allow."""
+    """Measure the drift of SignSGD a step, in units of the rate, minus its bound.
+
+    The bound is that of absent classes.
+    """
     rows = measured.table[measured.table["optimiser"] == "signsgd"]
     cells = {}
     for classes, batch, own in _sizes(rows):
@@ -115,7 +118,7 @@ def below_absence_bound(measured: HeadsOf) -> pd.DataFrame:
 
 @evidence
 def kept_common(measured: HeadsOf) -> Cases:
-    """Measure the largest |drift| in units of the rate, over seeds, batches and points.
+    """Measure the largest |drift| of mean b in units of the rate, over seeds, batches and points.
 
     Cases are SGD and SGD-m, and SignSGD with two classes, whose gradients are opposite.
     """

@@ -27,7 +27,7 @@ MetricOf = Measured[MetricJob]
 HALF = 0.5
 """Share of the loss at chance to which steps are counted."""
 WINDOW = 10
-"""Batches before and after a step whose losses are averaged where steps are counted."""
+"""Number of batches before and after a step whose losses are averaged where steps are counted."""
 
 
 def leads_on_cola(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def signum_beside_adam(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
 
 
 def sign_beside_adam(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
-    """Measure the same of SignSGD, where a batch is all samples."""
+    """Measure half of Adam's lead over SGD-m minus the distance of SignSGD, at full batch."""
     return _beside_adam(_full_batch_losses(curves, ends), "signsgd")
 
 

@@ -30,15 +30,15 @@ class Noisy(NamedTuple):
     """A quadratic whose gradient is that of a batch."""
 
     quadratic: Quadratic
-    """g and H."""
+    """Quadratic with the gradient g of all samples, and the Hessian H."""
     deviations: Floats
-    """[P] s_i of a sample."""
+    """[P] Standard deviation s_i of each entry of a sample's gradient."""
     batch: int
-    """m."""
+    """Number m of samples in a batch."""
 
 
 def numbered_case(number: int) -> Noisy:
-    """Draw the quadratic and the noise of a number."""
+    """Draw the quadratic of a number, and the noise of its batches."""
     quadratic = numbered_quadratic(number)
     random = generator(number, "noise of batches")
     deviations = np.exp(2 * random.normal(size=len(quadratic.gradient)))

@@ -57,7 +57,7 @@ def scaling_of_rates(steps: StepsOf) -> pd.DataFrame:
 
 
 def best_rates(rows: pd.DataFrame) -> tuple[float, float]:
-    """Return eta* and the rate that gains most, between the rates that were tried.
+    """Return the predicted rate eta*, and the rate that gains most, between those tried.
 
     It is the top of the parabola through the best of those and its neighbours; at an end of what
     was tried it is the end.

@@ -25,25 +25,25 @@ from transformer_dynamics.gradient_heterogeneity.theory.quadratics import (
 )
 
 DRAWS = 1000
-"""Number of quadratics."""
+"""Number of quadratics that are drawn."""
 FACTORS = (0.1, 0.5, 1.0, 1.5, 4.0)
 """Rates in units of the best rate."""
 DESCENTS = 100
 """Number of descents on positive definite quadratics, coupled or not in turn."""
 TARGET = 1e-2
-"""Epsilon of the target of a descent."""
+"""Size epsilon of the gradient at which a descent ends."""
 SPREADS = (0.25, 0.5, 0.75)
-"""Sigma of lognormal r_b."""
+"""Standard deviations sigma of log r_b, r_b being lognormal."""
 SLOPES = (0.0, 0.25, 0.5, 1.0, 1.5)
-"""a of h_b ~ r_b^a."""
+"""Exponents a of h_b ~ r_b^a."""
 CURVED = {"curvature follows gradients": 1, "equal curvature": 0, "curvature opposes them": -1}
-"""a by the relation of curvature and the gradient's density."""
+"""Exponent a of h_b = r_b^a, by the relation of curvature and the gradient's density."""
 OTHERS = 200
 """Number of directions beside a method's own, of Gaussian entries, and of their signs."""
 LENGTHS: dict[Method, float] = {"gradient": 2, "sign": np.inf}
-"""Orders of norms by method."""
+"""Order of the norm that is the length of a step, by method."""
 BLOCKS, ENTRIES = 100_001, 3
-"""B and P_b of the lognormal family."""
+"""Number B of blocks of the lognormal family, and number P_b of entries of each."""
 
 
 def numbered_quadratic(number: int) -> Quadratic:

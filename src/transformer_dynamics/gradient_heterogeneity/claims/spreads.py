@@ -34,12 +34,18 @@ def densities_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
 
 
 def norms_of_all_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
-    """Measure the same of ||g_b|| over all tensors but biases, before fine-tuning."""
+    """Measure the Gini of ||g_b|| over all tensors but biases, minus that of the CNN.
+
+    The state is that before fine-tuning.
+    """
     return _beside_cnn(_all_before(spread), "gini_norm")
 
 
 def densities_of_all_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
-    """Measure the same of r_b over all tensors but biases, before fine-tuning."""
+    """Measure the Gini of r_b over all tensors but biases, minus that of the CNN.
+
+    The state is that before fine-tuning.
+    """
     return _beside_cnn(_all_before(spread), "gini_density")
 
 
@@ -53,7 +59,11 @@ def _all_before(spread: SpreadOf) -> pd.DataFrame:
 
 
 def _beside_cnn(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Correct by B/(B - 1), as networks differ in B; before and after fine-tuning, if both were."""
+    """Return a Gini of every transformer minus that of the CNN, each times B/(B - 1).
+
+    Networks differ in the number B of tensors. The states are before and after fine-tuning, if both
+    were measured.
+    """
     rows = rows[rows["metric"] == metric]
     rows = rows.assign(corrected=rows["value"] * rows["blocks"] / (rows["blocks"] - 1))
     cnn = {
@@ -92,7 +102,7 @@ def advantages_of_matrices(spread: SpreadOf) -> pd.DataFrame:
 
 
 def _logs(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return logarithms, as ratios are skewed."""
+    """Return the logarithms of a metric by network and set, as ratios are skewed."""
     rows = rows[rows["metric"] == metric]
     rows = rows.assign(value=np.log(rows["value"]))
     return evidence_by_seed(
@@ -105,7 +115,7 @@ def _logs(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows by network, task and state."""
+    """Yield the name and the rows of each network, task and state."""
     for (net, task, state), own in rows.groupby(["net", "task", "state"], sort=False):
         yield f"{net} on {task}, {state}", own
 

@@ -28,7 +28,7 @@ DEVIATION = (128 / 255,) * 3
 EPSILON = 1e-3
 """Number that is added to a variance."""
 STEM = 32
-"""Channels after the stem; all widths are in proportion to it."""
+"""Number of channels after the stem; all widths are in proportion to it."""
 TOP = 1280
 """Number of features."""
 BLOCKS = 16
@@ -41,17 +41,17 @@ PARTS = {
     "_conv_stem": "stem.convolution", "_bn0": "stem.normalisation",
     "_conv_head": "top.convolution", "_bn1": "top.normalisation",
 }  # fmt: skip
-"""Published names of what stands outside of blocks, and those here."""
+"""Published names of the parts outside of blocks, and those here."""
 INSIDE = {
     "_expand_conv": "expand.convolution", "_bn0": "expand.normalisation",
     "_depthwise_conv": "depthwise.convolution", "_bn1": "depthwise.normalisation",
     "_project_conv": "project.convolution", "_bn2": "project.normalisation",
 }  # fmt: skip
-"""The same within a block."""
+"""Published names of the parts of a block, and those here."""
 
 
 class EfficientNet(nn.Module):
-    """All of it but the linear layer on top: transformers' EfficientNet under the names used here.
+    """EfficientNet without the linear layer on top: that of transformers under the names used here.
 
     In float64 its values, gradients and Hessian-vector products at the published weights are, to
     the last bit, those of a module written for these weights alone; in float32 one gradient

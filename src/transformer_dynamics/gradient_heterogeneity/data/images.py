@@ -15,20 +15,20 @@ from transformer_dynamics.gradient_heterogeneity.settings.data import SOURCES, I
 from transformer_dynamics.gradient_heterogeneity.settings.networks import ImageNetworkSetting
 
 CLASSES = 10
-"""C, the number of classes."""
+"""Number C of classes."""
 EDGE = 28
-"""Pixels along an edge."""
+"""Number of pixels along an edge."""
 BYTES = 8
-"""The type of an array of bytes in the format idx."""
+"""Number that stands for the type of an array of bytes in the format idx."""
 
 
 class Images(NamedTuple):
     """Labelled images."""
 
     pixels: NDArray[np.uint8]
-    """[n, 28, 28] from black, 0, to white."""
+    """[n, 28, 28] Brightness of pixels from black, 0, to white."""
     labels: NDArray[np.int64]
-    """[n] numbers of classes."""
+    """[n] Number of each image's class."""
 
     def take(self, indices: NDArray[np.int64]) -> "Images":
         """Return the images at some places, in the order given."""

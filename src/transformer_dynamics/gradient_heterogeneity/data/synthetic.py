@@ -21,7 +21,8 @@ IMAGES = (40, 12)
 WORDS = 3000
 """Number of words of the running text."""
 INTENTS, PER_INTENT = 24, 3
-"""Classes of texts with many, and training texts of each; there is one test text of each."""
+"""Number of classes of texts with many, and number of training texts of each; there is one test
+text of each."""
 VIT = {
     "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 1, "mlp_ratio": 2,
     "image_size": 42, "patch_size": 14, "use_mask_token": False,
@@ -35,7 +36,7 @@ OLD_NAMES = {
 }
 """Names of linear maps in the published file, by those in the module."""
 Tensor = tuple[str, NDArray[np.floating[Any]], str]
-"""Name, values, and how they stand in a file."""
+"""Name and values of a tensor, and the way in which they stand in a file."""
 
 
 def write_images(folder: Path) -> str:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from onnx import GraphProto
 
 PATCH = 14
-"""Pixels along an edge of a patch."""
+"""Number of pixels along an edge of a patch."""
 MEAN = (0.485, 0.456, 0.406)
 """Mean of red, green and blue, from 0 to 1, in the images that it was trained on."""
 DEVIATION = (0.229, 0.224, 0.225)
 """Standard deviation of red, green and blue in these images."""
 HEAD = 64
-"""Channels of a head of attention; a narrower network has one head."""
+"""Number of channels of a head of attention; a narrower network has one head."""
 LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 """Number of a layer from 0, in the name of a tensor."""
 POSITIONS = ("onnx::Concat_1957", "onnx::Reshape_1962")

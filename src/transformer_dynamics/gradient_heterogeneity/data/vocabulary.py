@@ -22,12 +22,13 @@ from transformer_dynamics.gradient_heterogeneity.settings.data import Vocabulary
 from transformer_dynamics.gradient_heterogeneity.settings.networks import Masking
 
 SPECIAL = ("[PAD]", "<unk>", "[CLS]", "[MASK]")
-"""Numbers 0 to 3: padding, all other words, the beginning of a text, and what is masked."""
+"""Words with the numbers 0 to 3: padding, all other words, the beginning of a text, and what is
+masked."""
 PADDING, OTHER, BEGIN, MASK = range(len(SPECIAL))
 
 
 def list_words(lines: Sequence[str], number: int) -> list[str]:
-    """List the special words, then the most frequent ones; equals in the order of their characters.
+    """Return the special words, then the most frequent ones; equals by their characters.
 
     Args:
         lines: running text.
@@ -83,7 +84,7 @@ def tokenise_texts(part: texts.Texts, known: Mapping[str, int], length: int) -> 
 def sample(
     job: VocabularyJob, seeds: list[int], sources: Sequence[Path]
 ) -> dict[str, NDArray[Any]]:
-    """List the words of running text, and number running and labelled texts by them.
+    """Return the words of running text, and running and labelled texts as numbers of these.
 
     Args:
         job: number of words, and the set of labelled texts.
@@ -126,11 +127,11 @@ class MaskedText(NamedTuple):
     """Stretches of running text of which some words are masked."""
 
     tokens: NDArray[np.int32]
-    """[n, T] numbers of words, the first of which is the beginning."""
+    """[n, T] Numbers of words, the first of which is the beginning."""
     places: NDArray[np.int64]
-    """[n, k] places that are masked, ascending."""
+    """[n, k] Places that are masked, ascending."""
     labels: NDArray[np.int64]
-    """[n, k] numbers of the words that are masked."""
+    """[n, k] Numbers of the words that are masked."""
 
     def take(self, indices: NDArray[np.int64]) -> "MaskedText":
         """Return the stretches at some places, in the order given."""

@@ -1,4 +1,4 @@
-"""Both questions of the paper in one picture: SGD minus Adam, and Post-LN minus Pre-LN."""
+"""Differences between optimisers and between placements: SGD minus Adam, Post-LN minus Pre-LN."""
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 

@@ -33,7 +33,7 @@ class Fig1(Figure):
     experiment: str = "heterogeneity"
     """Experiment of the networks."""
     state: Literal["pretrained", "tuned"] = "pretrained"
-    """Before fine-tuning, with a random head, or after it."""
+    """State of the networks: before fine-tuning, with a random head, or after it."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the metric of all tensors."""

@@ -21,12 +21,12 @@ class Fig10(Figure):
     kind: Literal["fig10"]
     """Kind of the figure."""
     optimisers: str = "optimisers_text"
-    """All optimisers."""
+    """Experiment with all optimisers."""
     epsilons: str = "adam_as_sign"
-    """Adam with larger epsilons, of one task."""
+    """Experiment with Adam at larger epsilons, on one task."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the directions of steps, and the losses, of both."""
+        """Return the directions of steps, and the losses, of both experiments."""
         both = (self.optimisers, self.epsilons)
         return [(name, metric) for metric in ("step_directions", "endpoint") for name in both]
 
@@ -69,7 +69,7 @@ def table(figure: Fig10, *measured: Measured[MetricJob]) -> "pd.DataFrame":
 
 
 def _rows_alike(table: "pd.DataFrame", other: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the rows of the other's task, clipped as it is."""
+    """Return the rows of a table with the task and the clipping of another table."""
     task, clip = other["task"].iloc[0], other["clip"].iloc[0]
     alike: pd.DataFrame = table[(table["task"] == task) & (table["clip"] == clip)]
     return alike

@@ -18,7 +18,7 @@ DEFINITIONS = {
 
 
 class Fig2(Figure):
-    """Both definitions beside each other."""
+    """Inequality of the norms of gradients beside that of their densities."""
 
     title: ClassVar[str] = "Gradient heterogeneity, Figure 2: Lorenz curves and Ginis"
     columns: ClassVar[tuple[str, ...]] = (
@@ -30,7 +30,7 @@ class Fig2(Figure):
     experiment: str = "heterogeneity"
     """Experiment of the networks."""
     state: Literal["pretrained", "tuned"] = "pretrained"
-    """Before fine-tuning, with a random head, or after it."""
+    """State of the networks: before fine-tuning, with a random head, or after it."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the metrics of all tensors, and of their inequality."""
@@ -52,7 +52,10 @@ def table(figure: Fig2, tensors: Measured[Any], spread: Measured[Any]) -> "pd.Da
 
 
 def _lorenz(figure: Fig2, table: "pd.DataFrame") -> "Iterator[pd.DataFrame]":
-    """Yield both curves of every network and task, without seeds whose training was lost."""
+    """Yield the curves of norms and of densities of every network and task.
+
+    Seeds whose training was lost are left out.
+    """
     import numpy as np
     import pandas as pd
 

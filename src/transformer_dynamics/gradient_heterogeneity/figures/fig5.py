@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 WINDOW = 15
-"""Batches before and after a step whose losses are averaged."""
+"""Number of batches before and after a step whose losses are averaged."""
 EVERY = 10
-"""Steps between points of a curve."""
+"""Number of steps between points of a curve."""
 COLUMNS = 3
 """Number of panels in a row."""
 
@@ -34,7 +34,7 @@ class Fig5(Figure):
         "optimisers_images",
         "full_batch",
     ]
-    """Experiment of the runs."""
+    """Experiments of the runs."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the curves of all runs."""

@@ -16,7 +16,7 @@ TITLES = {
 }
 """Titles of experiments whose one case is named as that of another experiment."""
 KEYS = ["tuning", "case", "optimiser", "epsilon", "exponent", "block_rates", "schedule"]
-"""Columns of that for which a rate is chosen."""
+"""Columns that tell apart the trainings for which a rate is chosen."""
 
 
 class Fig6(Figure):
@@ -47,8 +47,9 @@ class Fig6(Figure):
 def table(
     figure: Fig6, *measured: Measured[MetricJob], experiments: dict[str, Grid]
 ) -> "pd.DataFrame":
-    """Collect a row per rate; the best has the least training loss, and seeds that count use one.
+    """Collect a row per rate, which says whether the rate is the best and whether it is used.
 
+    The best rate has the least training loss. A rate is used if seeds that count train with it.
     Lost training has no number.
     """
     import pandas as pd

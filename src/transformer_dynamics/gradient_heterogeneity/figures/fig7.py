@@ -32,7 +32,7 @@ class Fig7(Figure):
     experiment: str = "heads"
     """Experiment of the heads."""
     beta: Share = 0.9
-    """Average of Signum."""
+    """Share of Signum's average that stays at each step."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the heads along training."""

@@ -20,12 +20,12 @@ class Schedules(Figure):
     kind: Literal["schedules"]
     """Kind of the figure."""
     linear: str = "optimisers_text"
-    """Runs with the linear schedule."""
+    """Experiment with the linear schedule."""
     others: str = "schedules"
-    """Runs of one of its cases with other schedules."""
+    """Experiment with other schedules for one case of the former."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the losses of both."""
+        """Return the losses of both experiments."""
         return [(self.linear, "endpoint"), (self.others, "endpoint")]
 
 

@@ -17,7 +17,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def measure(job: FingerprintJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
-    """Digest all bits of a run, and tell a few numbers of its end.
+    """Return a digest of all bits of a run, and a few numbers of its end.
 
     Returns:
         Columns arm (the name of the run without its seed), seed and digest. Of trained networks,

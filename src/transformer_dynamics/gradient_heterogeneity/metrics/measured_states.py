@@ -24,27 +24,27 @@ OF_CURVED = ("curvatures", "products", "slopes", "bends", "decreases")
 """Fields of `Measurement` with a row per curved batch."""
 Columns = dict[str, str | int | float]
 COLUMNS = ("net", "task", "ln", "deviation", "depth", "arm", "seed", "state")
-"""Names of `MeasuredState.columns`."""
+"""Names of the columns of `MeasuredState.columns`."""
 
 
 class MeasuredState(NamedTuple):
     """One state of one network of one seed; B tensors."""
 
     columns: Columns
-    """`COLUMNS`, in every metric.
+    """Values of `COLUMNS`, which every metric has.
 
     `ln` is post, pre or none; `deviation` is that of random matrices, 0 if they are PyTorch's or
     published; `arm` is the name of the run without its seed. Random weights and what was trained on
     masked words are measured on the task `wikitext2`.
     """
     tensors: NDArray[np.str_]
-    """[B] names."""
+    """[B] Name of each tensor."""
     layers: NDArray[np.int64]
-    """[B] layers, see `Block`."""
+    """[B] Layer of each tensor, see `Block`."""
     kinds: NDArray[np.str_]
-    """[B] kinds, see `Block`."""
+    """[B] Kind of each tensor, see `Block`."""
     sizes: NDArray[np.int64]
-    """[B] P_b."""
+    """[B] Number P_b of entries of each tensor."""
     found: Measurement
     """Gradients, curvatures and steps."""
     measuring: Measuring

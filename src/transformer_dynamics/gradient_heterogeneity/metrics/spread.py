@@ -28,7 +28,7 @@ from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Flo
 from transformer_dynamics.gradient_heterogeneity.training.record import TENSOR_SETS
 
 DRAWS = 1000
-"""Draws of batches for an interval."""
+"""Number of draws of batches for an interval."""
 TAIL = 2.5
 """Percent of draws below the interval, and above it."""
 GRADIENTS = (

@@ -19,7 +19,7 @@ class TrainedRun(NamedTuple):
     job: RunJob
     """Settings of the run."""
     seed: int
-    """Its seed."""
+    """Seed of the run."""
     arrays: Mapping[str, NDArray[Any]]
     """Arrays that `training.runs` returned, without the axis of seeds."""
 

@@ -37,14 +37,14 @@ HETEROGENEITY = "heterogeneity"
 PAIRS = "pairs"
 """Name of the experiment with transformers that differ in the place of normalisation."""
 SCALED_PAIRS = "scaled_pairs"
-"""Name of the same experiment from random weights of other scales."""
+"""Name of the experiment with such transformers from random weights of other scales."""
 
 
 class Settings(StudySettings):
     """Gradient heterogeneity, and what it means for optimisers of transformers."""
 
     encoder: EncoderChoice
-    """The pretrained encoder of texts."""
+    """Pretrained encoder of texts."""
     sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
     """Samples that are drawn of each set of labelled texts; `null` in an overlay removes one."""
     folders: Annotated[dict[SourceName, Folder], REMOVABLE] = {}
@@ -66,7 +66,8 @@ class Settings(StudySettings):
     pairs: Pairs
     """Transformers that differ in the place of normalisation."""
     scaled_pairs: Pairs
-    """The same from random weights of other scales, each at a learning rate that suits it."""
+    """Transformers that differ in the place of normalisation, from random weights of other scales,
+    each at a learning rate that suits it."""
     figures: Annotated[
         dict[str, Figure], FiguresOf(f"{__package__}".removesuffix(".settings"))
     ] = {}

@@ -30,7 +30,7 @@ Words = Annotated[int, Field(ge=6)]
 """Number of words of a vocabulary, with four that stand for padding, for all other words, for the
 beginning of a text and for what is masked."""
 Length = Annotated[int, Field(ge=2)]
-"""T, the largest number of tokens of a text."""
+"""Largest number T of tokens of a text."""
 
 
 def source_paths(name: SourceName, folder: str | None) -> tuple[str, ...]:
@@ -65,4 +65,4 @@ class VocabularyJob(Strict):
     words: Words
     """Number of words."""
     length: Length
-    """T of labelled texts; longer ones are cut."""
+    """Largest number T of tokens of a labelled text; longer ones are cut."""

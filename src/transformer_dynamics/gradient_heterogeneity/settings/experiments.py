@@ -76,9 +76,9 @@ class DrawnTexts(Strict):
     texts: TextName
     """Name of the set."""
     train: Count | None = None
-    """Training samples."""
+    """Number of training samples."""
     validation: Count | None = None
-    """Validation samples."""
+    """Number of validation samples."""
 
 
 class TextNetworkSetting(DrawnTexts):
@@ -102,7 +102,7 @@ class SmallTransformerSetting(DrawnTexts):
 NetworkSetting = Annotated[
     TextNetworkSetting | SmallTransformerSetting | ImageNetworkSetting, Field(discriminator="net")
 ]
-"""A network and its samples."""
+"""Network with its samples."""
 
 
 class SharedSettings(Strict):
@@ -154,13 +154,13 @@ class Case(Strict):
     """One run for every combination of its lists."""
 
     network: NetworkSetting
-    """The network and its samples."""
+    """Network and its samples."""
     rates: Annotated[dict[OptimiserName, Constants], Field(min_length=1), REMOVABLE]
     """Rates by optimiser; `null` in an overlay removes one."""
     steps: Count
     """Number of steps of every run."""
     batch_size: Count | Literal["full"] = 16
-    """Samples of a step; `full` for all of them."""
+    """Number of samples of a step; `full` for all of them."""
     clip: Positive | None = 1.0
     """Largest norm of the gradient; `null` for any."""
     schedules: Annotated[list[Schedule], Field(min_length=1), AfterValidator(refuse_repeated)] = [
@@ -172,7 +172,7 @@ class Case(Strict):
     exponents: Annotated[
         list[Exponent], Field(min_length=1), AfterValidator(check_names_of_numbers)
     ] = [0.0]
-    """q of blocks' coordinates."""
+    """Exponents q of blocks' coordinates."""
     block_rates: bool = False
     """True if blocks have rates by their curvature."""
     frozen: bool = False
@@ -181,7 +181,7 @@ class Case(Strict):
     """Number of steps, evenly spaced, after which the network is recorded; also before the first
     step."""
     slice: Count = 512
-    """Training samples whose cross-entropy is recorded."""
+    """Number of training samples whose cross-entropy is recorded."""
 
     def trainings(self, shared: SharedSettings) -> dict[str, Training]:
         """Return the training of every run by optimiser, rate, schedule and what else it varies.
@@ -290,7 +290,7 @@ class MeasuredCase(Strict):
     """A network that is measured before fine-tuning, and perhaps after it."""
 
     network: NetworkSetting
-    """The network and its samples."""
+    """Network and its samples."""
     tuning: TrainingSetting | None = None
     """Fine-tuning; `null` for none."""
 
@@ -332,7 +332,7 @@ class PairCase(Strict):
     """Pairs of transformers that differ in nothing but the place of normalisation."""
 
     depths: Counts
-    """L, numbers of layers."""
+    """Numbers L of layers."""
     deviations: Annotated[
         list[Positive | None], Field(min_length=1), AfterValidator(check_names_of_numbers)
     ]
@@ -357,13 +357,13 @@ class Pairs(Strict):
     drawn: DrawnTexts
     """Labelled texts."""
     words: Words
-    """Number of words that they know."""
+    """Number of words that the transformers know."""
     length: Length
-    """T, of running and of labelled texts."""
+    """Largest number T of tokens, of running and of labelled texts."""
     width: Count
-    """d, the number of channels."""
+    """Number d of channels."""
     heads: Count
-    """H, the number of heads of attention, a divisor of d."""
+    """Number H of heads of attention, a divisor of d."""
     embeddings: Positive | None
     """Standard deviation of random embeddings; `null` for that of matrices, or 1 as PyTorch's."""
     masking: Masking

@@ -21,13 +21,15 @@ class HeadOptimiser(Strict):
     name: OptimiserName
     """Name of the optimiser."""
     momentum: Share
-    """Mu of SGD-m and Signum, b_1 of Adam."""
+    """Share of the average of gradients that stays at each step: mu of SGD-m and Signum, b_1 of
+    Adam."""
     second: Share
-    """A of RMSProp, b_2 of Adam."""
+    """Share of the average of squared gradients that stays at each step: a of RMSProp, b_2 of
+    Adam."""
 
     @property
     def update_rule(self) -> UpdateRule:
-        """The optimiser with all its constants."""
+        """Optimiser with all its constants."""
         return UpdateRule(self.name, self.momentum, self.second)
 
     @property
@@ -42,7 +44,8 @@ class HeadOptimiserSetting(Strict):
     name: OptimiserName
     """Name of the optimiser."""
     momentum: Share | None = None
-    """Mu of SGD-m and Signum, b_1 of Adam; that of all trainings if left out."""
+    """Share of the average of gradients that stays at each step: mu of SGD-m and Signum, b_1 of
+    Adam; that of all trainings if left out."""
 
     def with_averages(self, averages: Averages) -> HeadOptimiser:
         """Return the optimiser with all averages.
@@ -69,14 +72,14 @@ class HeadTask(Strict):
     texts: TextName
     """Name of the set."""
     classes: Annotated[int, Field(ge=2)] | None = None
-    """C: so many of its classes, the first ones; all if left out."""
+    """Number C of classes of the set that are used, the first ones; all if left out."""
 
 
 class HeadTraining(Strict):
     """Batches, rate and steps of heads."""
 
     batch_sizes: Counts
-    """m, samples of a batch."""
+    """Numbers m of samples in a batch."""
     rate: Constant
     """Rate of all optimisers at every step."""
     steps: Count
@@ -84,7 +87,7 @@ class HeadTraining(Strict):
     points: Count
     """Number of steps, evenly spaced, after which heads are recorded; also before the first."""
     slice: Count
-    """Training samples whose cross-entropy is recorded."""
+    """Number of training samples whose cross-entropy is recorded."""
 
 
 class HeadsJob(HeadTask, HeadTraining):

@@ -35,9 +35,10 @@ class Measuring(Strict):
     """Measurement of one state, without dropout."""
 
     batches: Count = 16
-    """Batches of which gradients are measured; no two share a sample, if there are enough."""
+    """Number of batches of which gradients are measured; no two share a sample, if there are
+    enough."""
     size: Count = 8
-    """Samples of a batch."""
+    """Number of samples of a batch."""
     curved: Annotated[int, Field(ge=0)] = 1
     """Number of the first of these batches of which curvatures are measured."""
     iteration: Literal["lanczos", "released"] = "lanczos"
@@ -47,7 +48,8 @@ class Measuring(Strict):
     """Relative error of a curvature that ends its iteration, or the released code's relative
     change."""
     products: Count = 100
-    """Hessian-vector products after which it ends anyway; as released, for each vector."""
+    """Number of Hessian-vector products after which the iteration ends anyway; as released, for
+    each vector."""
     least: Count
     """Products before which Lanczos' iteration does not end: at first its largest value may be one
     of the many eigenvalues near zero, near which a residual is small, too."""
@@ -78,7 +80,7 @@ class MeasuredJob(Strict):
     """Measurement of one pretrained network, for whatever seed."""
 
     net: NetworkChoice
-    """The network and its samples."""
+    """Network and its samples."""
     measuring: Measuring
     """Batches and curvatures of each measurement."""
     tuning: Training | None = None

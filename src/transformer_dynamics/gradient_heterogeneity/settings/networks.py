@@ -46,9 +46,9 @@ class TextNetwork(Strict):
     texts: TextChoice
     """Samples of the encoder."""
     head_deviation: Positive
-    """Standard deviation of the entries of its head."""
+    """Standard deviation of the entries of the head."""
     dropout: Share | None
-    """Probability of all its dropouts; as published if `null`."""
+    """Probability of all dropouts of the encoder; as published if `null`."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -70,11 +70,11 @@ class ImageNetworkSetting(Strict):
     """Pixels along an edge, to which images of 28 are enlarged; a multiple of 32 for
     EfficientNet and of 14 for the vision transformer."""
     train: Count
-    """Training samples, drawn from the published training set by the seed."""
+    """Number of training samples, drawn from the published training set by the seed."""
     validation: Annotated[int, Field(ge=0)]
-    """Validation samples, drawn beside them."""
+    """Number of validation samples, drawn beside the training samples."""
     test: Count
-    """Test samples, the same for all seeds."""
+    """Number of test samples, the same for all seeds."""
 
     @model_validator(mode="after")
     def _check_size(self) -> Self:
@@ -87,7 +87,7 @@ class ImageNetwork(ImageNetworkSetting):
     """A pretrained network with a random head, on Fashion-MNIST."""
 
     head_deviation: Positive
-    """Standard deviation of the entries of its head."""
+    """Standard deviation of the entries of the head."""
     dropout: Share
     """Probability of a feature to be left out in training."""
     renewed: Fraction | None
@@ -119,13 +119,13 @@ class Shape(Strict):
     placement: Placement
     """Place of layer normalisation."""
     depth: Count
-    """L, the number of layers."""
+    """Number L of layers."""
     width: Count = 128
-    """d, the number of channels."""
+    """Number d of channels."""
     heads: Count = 4
-    """H, the number of heads of attention, a divisor of d."""
+    """Number H of heads of attention, a divisor of d."""
     length: Length = 24
-    """T, the number of places."""
+    """Number T of places."""
     deviation: Positive | None = 0.05
     """Standard deviation of all matrices; `null` for PyTorch's."""
     embeddings: Positive | None = None
@@ -171,7 +171,7 @@ class SmallTransformer(Strict):
     texts: TextChoice
     """Samples of the transformer."""
     head_deviation: Positive
-    """Standard deviation of the entries of its head."""
+    """Standard deviation of the entries of the head."""
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -15,13 +15,14 @@ OPTIMISERS: tuple[OptimiserName, ...] = (
 )  # fmt: skip
 """Names of all optimisers."""
 Schedule = Literal["linear", "constant", "cosine", "warmup"]
-"""Falls to 0 in a line; stays; falls to 0 as half a cosine; rises in a line, then falls in one."""
+"""Course of the rate: falls to 0 in a line; stays; falls to 0 as half a cosine; rises in a line,
+then falls in one."""
 Constant = Annotated[float, Field(gt=0, le=1e9)]
 """A rate or an epsilon, far from where numbers of 32 bits end."""
 Exponent = Annotated[float, Field(ge=-20, le=20)]
-"""q of coordinates; so coordinates and their gradients stay within numbers of 32 bits."""
+"""Exponent q of coordinates; so coordinates and their gradients stay within numbers of 32 bits."""
 Decay = Annotated[float, Field(ge=0)]
-"""Lambda of weight decay."""
+"""Strength lambda of weight decay."""
 Limit = Annotated[float, Field(ge=1)]
 """Limit of rates by curvature: a curvature counts as the median's share 1/limit at least, so that
 no block has a larger rate than limit times that of the median block."""
@@ -37,16 +38,18 @@ class UpdateRule(NamedTuple):
     name: OptimiserName
     """Name of the optimiser."""
     momentum: float = 0.0
-    """Mu of SGD-m and Signum, b_1 of Adam."""
+    """Share of the average of gradients that stays at each step: mu of SGD-m and Signum, b_1 of
+    Adam."""
     second: float = 0.0
-    """A of RMSProp, b_2 of Adam."""
+    """Share of the average of squared gradients that stays at each step: a of RMSProp, b_2 of
+    Adam."""
     epsilon: float = USUAL_EPSILON
-    """Eps of RMSProp and Adam."""
+    """Number eps that RMSProp and Adam add to a root."""
     weight_decay: float = 0.0
-    """Lambda, apart from gradients."""
+    """Strength lambda of weight decay, apart from gradients."""
 
     def check(self) -> None:
-        """Refuse an unknown optimiser, or constants that are none.
+        """Refuse an unknown optimiser, or constants that are out of range.
 
         Raises:
             InputError: for an unknown name, for averages outside of [0, 1), for eps < 0.
@@ -61,22 +64,22 @@ class AdamAverages(Strict):
     """Shares of Adam's averages that stay at each step."""
 
     first: Share
-    """B_1, of gradients."""
+    """Share b_1 of the average of gradients that stays."""
     second: Share
-    """B_2, of their squares."""
+    """Share b_2 of the average of squared gradients that stays."""
 
 
 class Averages(Strict):
     """Share of each optimiser's averages that stays at each step."""
 
     sgd_momentum: Share
-    """Mu of SGD with momentum."""
+    """Share mu of SGD with momentum."""
     signum: Share
-    """Mu of Signum."""
+    """Share mu of Signum."""
     rmsprop: Share
-    """A of RMSProp."""
+    """Share a of RMSProp."""
     adam: AdamAverages
-    """Both shares of Adam."""
+    """Shares of Adam's two averages."""
 
     def shares(self, name: OptimiserName) -> tuple[float, float]:
         """Return the shares of averages of gradients and of their squares; 0 is no average.
@@ -97,13 +100,13 @@ class Blocks(Strict):
     """Measurement before training that coordinates and rates of blocks follow."""
 
     batches: Count
-    """Batches of training whose gradients coordinates follow."""
+    """Number of batches of training whose gradients coordinates follow."""
     tolerance: Positive
     """Relative error of a curvature that rates follow."""
     products: Count
-    """Hessian-vector products after which the iteration of a curvature ends anyway."""
+    """Number of Hessian-vector products after which the iteration of a curvature ends anyway."""
     least: Count
-    """Hessian-vector products before which that iteration does not end."""
+    """Number of Hessian-vector products before which that iteration does not end."""
     limit: Limit
     """Largest rate of a block, in units of the median block's."""
 
@@ -114,42 +117,44 @@ class TrainingSetting(Strict):
     optimiser: OptimiserName
     """Name of the optimiser."""
     epsilon: Constant = USUAL_EPSILON
-    """Eps of RMSProp and Adam."""
+    """Number eps that RMSProp and Adam add to a root."""
     rate: Constant
-    """The largest rate of all steps."""
+    """Largest rate of all steps."""
     schedule: Schedule = "linear"
     """Share of the rate that each step has."""
     clip: Positive | None = 1.0
     """Largest norm of the gradient; `null` for any."""
     batch_size: Count | Literal["full"] = 16
-    """Samples of a step; `full` for all of them."""
+    """Number of samples of a step; `full` for all of them."""
     steps: Count
     """Number of steps."""
     points: Count
     """Number of steps, evenly spaced, after which the network is recorded; also before the first
     step."""
     slice: Count
-    """Training samples, the same for all seeds, whose cross-entropy is recorded; all if there are
-    no more."""
+    """Number of training samples, the same for all seeds, whose cross-entropy is recorded; all if
+    there are no more."""
 
 
 class Training(TrainingSetting):
     """A training with all constants."""
 
     momentum: Share
-    """Mu of SGD-m and Signum, b_1 of Adam."""
+    """Share of the average of gradients that stays at each step: mu of SGD-m and Signum, b_1 of
+    Adam."""
     second: Share
-    """A of RMSProp, b_2 of Adam."""
+    """Share of the average of squared gradients that stays at each step: a of RMSProp, b_2 of
+    Adam."""
     weight_decay: Decay
-    """Lambda of weight decay."""
+    """Strength lambda of weight decay."""
     warm_up: Share
     """Share of the steps in which the schedule `warmup` rises."""
     frozen: bool = False
     """True if embeddings stay as they are."""
     exponent: Exponent = 0.0
-    """Q: blocks are trained in coordinates theta_b = s_b theta'_b with log s_b = q where the root
-    mean square of a gradient's entries is above that of the median block at the start, and -q
-    elsewhere."""
+    """Exponent q: blocks are trained in coordinates theta_b = s_b theta'_b with log s_b = q where
+    the root mean square of a gradient's entries is above that of the median block at the start, and
+    -q elsewhere."""
     block_rates: bool = False
     """True if a block has the rate eta median(h)/max(h_b, median(h)/limit), with h_b the curvature
     of its own Hessian block at the start."""
@@ -164,7 +169,7 @@ class Training(TrainingSetting):
 
     @property
     def update_rule(self) -> UpdateRule:
-        """The optimiser with its constants."""
+        """Optimiser with its constants."""
         return UpdateRule(
             self.optimiser, self.momentum, self.second, self.epsilon, self.weight_decay
         )
@@ -176,7 +181,8 @@ class SharedTraining(Strict):
     averages: Averages
     """Averages of optimisers."""
     weight_decay: Decay
-    """Lambda of whole networks: each step multiplies all that is trained by 1 - eta lambda."""
+    """Strength lambda of weight decay of whole networks: each step multiplies all that is trained
+    by 1 - eta lambda."""
     warm_up: Share
     """Share of the steps in which the schedule `warmup` rises."""
     parts: Count
@@ -207,7 +213,7 @@ class RunJob(Strict):
     case: str
     """Name of the network, samples and way of training in the experiment."""
     net: NetworkChoice
-    """The network and its samples."""
+    """Network and its samples."""
     training: Training
     """Optimiser, batches and steps."""
     device: Literal["cpu", "cuda"]

@@ -23,18 +23,18 @@ import torch
 from torch import Tensor
 
 Loss = Callable[[dict[str, Tensor]], Tensor]
-"""Parameters by name to a number."""
+"""Function from parameters by name to a number."""
 Product = Callable[[Tensor], Tensor]
-"""v -> H v."""
+"""Map v -> H v."""
 
 
 class Iteration(NamedTuple):
     """End of an iteration; the values are the released ones."""
 
     tolerance: float = 1e-3
-    """The relative change of an eigenvalue that ends an iteration."""
+    """Relative change of an eigenvalue that ends an iteration."""
     most: int = 100
-    """Products for one eigenvalue."""
+    """Largest number of products for one eigenvalue."""
     vectors: int = 5
     """Largest number of eigenvalues, if none before the last is positive."""
     guard: float = 1e-6
@@ -42,24 +42,25 @@ class Iteration(NamedTuple):
 
 
 RELEASED = Iteration()
-"""End of an iteration in the released code."""
+"""Constants by which the released code ends an iteration."""
 NEGLIGIBLE = 1e-3
 """Share of the largest magnitude below which the largest eigenvalue is not told from zero."""
 ROUNDING = 1e-14
-"""A length, relative to the largest eigenvalue, that is one of rounding."""
+"""Length, relative to the largest eigenvalue, that is one of rounding."""
 
 
 class TopEigenvalue(NamedTuple):
     """Result of an iteration."""
 
     eigenvalue: float
-    """The first positive one, or the largest if none is."""
+    """First positive eigenvalue, or the largest if none is positive."""
     vector: Tensor
-    """H v/||H v|| of the last product, shaped as the tensor."""
+    """Unit vector H v/||H v|| of the last product, shaped as the tensor."""
     products: int
-    """Hessian-vector products of all vectors."""
+    """Number of Hessian-vector products of all vectors."""
     tried: int
-    """Number of eigenvalues; above 1 the one of largest magnitude is not positive."""
+    """Number of eigenvalues that were found; above 1 the one of largest magnitude is not
+    positive."""
 
 
 def block_product(loss: Loss, parameters: Mapping[str, Tensor], name: str) -> Product:

@@ -29,10 +29,10 @@ from replication.base.errors import InputError
 
 
 def absence_bound(shares: ArrayLike, batch: int) -> float:
-    """Return 1 - 2 mean_k (1 - pi_k)^m in units of the rate, which is (1) if all pi_k = 1/C.
+    """Return the bound 1 - 2 mean_k (1 - pi_k)^m of the drift, in units of the rate.
 
-    It is never more than (1), as (1 - pi)^m is convex. Samples are drawn independently here, see
-    `permuted_absence_bound` for batches from a permutation.
+    It is (1) if all pi_k = 1/C, and never more than (1), as (1 - pi)^m is convex. Samples are drawn
+    independently here, see `permuted_absence_bound` for batches from a permutation.
 
     Args:
         shares: [C] pi_k, the probability of each class.
@@ -63,12 +63,12 @@ def permuted_absence_bound(counts: ArrayLike, batch: int) -> float:
 
 
 def balanced_batch(classes: int) -> float:
-    """Return the m at which (1) is zero, log 2/-log(1 - 1/C) ~ C log 2."""
+    """Return the size m of a batch at which (1) is zero, log 2/-log(1 - 1/C) ~ C log 2."""
     return float(np.log(2) / -np.log1p(-1 / classes))
 
 
 def uniform_drift(classes: int, batch: int) -> float:
-    """Return (2), in units of the rate.
+    """Return the average drift (2) of SignSGD at p = 1/C, in units of the rate.
 
     Args:
         classes: C.
@@ -80,13 +80,13 @@ def uniform_drift(classes: int, batch: int) -> float:
 
 
 def skewness(classes: int, batch: int) -> float:
-    """Return gamma of (3), of n ~ Bin(m, 1/C); 0 for two classes."""
+    """Return the skewness gamma in (3) of n ~ Bin(m, 1/C); 0 for two classes."""
     share = 1 / classes
     return float((1 - 2 * share) / np.sqrt(batch * share * (1 - share)))
 
 
 def averaged_drift(classes: int, batch: int, beta: float) -> float:
-    """Return (3), in units of the rate.
+    """Return the average drift (3) of signs of an average, in units of the rate.
 
     Args:
         classes: C.
@@ -106,7 +106,7 @@ class Simulated(NamedTuple):
     """Drift of mean b per step in units of the rate, over independent draws."""
 
     drift: float
-    """Mean over draws."""
+    """Mean drift over draws."""
     error: float
     """Standard error of the mean."""
 

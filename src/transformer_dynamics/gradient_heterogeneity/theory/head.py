@@ -10,11 +10,11 @@ class HeadNorms(NamedTuple):
     """Length of V, of the part that softmax does not see, and of the part that it sees."""
 
     total: Tensor
-    """[...] ||V||_F."""
+    """[...] Norm ||V||_F."""
     common: Tensor
-    """[...] sqrt C ||mean_k v_k||, of V with every row replaced by their mean."""
+    """[...] Norm sqrt C ||mean_k v_k|| of V with every row replaced by their mean."""
     centred: Tensor
-    """[...] ||V - mean_k v_k||_F; total^2 = common^2 + centred^2."""
+    """[...] Norm ||V - mean_k v_k||_F; total^2 = common^2 + centred^2."""
 
 
 def head_norms(weight: Tensor) -> HeadNorms:

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 def gini(values: ArrayLike) -> Floats:
-    """Return G = 2 sum_i i x_(i)/(B sum x) - (B + 1)/B.
+    """Return the Gini coefficient G = 2 sum_i i x_(i)/(B sum x) - (B + 1)/B.
 
     It is 0 for equal values, and 1 - 1/B for one value alone.
 
@@ -99,7 +99,7 @@ class Alignment(NamedTuple):
     """Dependence of curvature on the gradient's density from block to block."""
 
     slope: float
-    """a of log h_b = a log r_b + constant, by least squares."""
+    """Slope a of log h_b = a log r_b + constant, by least squares."""
     rank: float
     """Spearman's correlation of h_b and r_b."""
     blocks: int
@@ -128,7 +128,7 @@ def alignment(curvatures: ArrayLike, density: ArrayLike) -> Alignment:
 
 
 def kappa(absolute: ArrayLike, norm: ArrayLike, count: ArrayLike) -> Floats:
-    """Return ||g||_1^2/(P ||g||^2).
+    """Return kappa = ||g||_1^2/(P ||g||^2).
 
     Args:
         absolute: [...] ||g||_1.

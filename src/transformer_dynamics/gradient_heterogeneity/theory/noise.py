@@ -35,7 +35,7 @@ from transformer_dynamics.gradient_heterogeneity.theory.quadratics import (
 def wrong_sign_probability(
     gradient: Floats, deviations: Floats, batch: int, inequality: Literal["Markov", "Cantelli"]
 ) -> Floats:
-    """Return q_i, 1 at most.
+    """Return a bound q_i <= 1 of the probability that a batch gives entry i the wrong sign.
 
     Args:
         gradient: [P] g_i.
@@ -53,7 +53,7 @@ def wrong_sign_probability(
 
 
 def sgd_bound(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """Return the right-hand side of (1).
+    """Return the least average decrease of a step of SGD, the right-hand side of (1).
 
     Args:
         quadratic: g and H.
@@ -68,7 +68,7 @@ def sgd_bound(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) 
 
 
 def sign_bound(quadratic: Quadratic, eta: float, wrong: Floats) -> float:
-    """Return the right-hand side of (2).
+    """Return the least average decrease of a step of SignSGD, the right-hand side of (2).
 
     Args:
         quadratic: g and H.
@@ -81,14 +81,20 @@ def sign_bound(quadratic: Quadratic, eta: float, wrong: Floats) -> float:
 
 
 def sgd_mean(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """Return (3), of any noise with uncorrelated entries; see `sgd_bound` for the arguments."""
+    """Return the average decrease (3) of SGD, for any noise with uncorrelated entries.
+
+    See `sgd_bound` for the arguments.
+    """
     g, h = quadratic.gradient, quadratic.hessian
     noise = np.diag(h) @ np.square(deviations) / batch
     return float(eta * (g @ g) - eta**2 / 2 * (g @ h @ g + noise))
 
 
 def sign_mean(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """Return (4), of Gaussian noise, s_i > 0; see `sgd_bound` for the arguments."""
+    """Return the average decrease (4) of SignSGD, for Gaussian noise with s_i > 0.
+
+    See `sgd_bound` for the arguments.
+    """
     g, h = quadratic.gradient, quadratic.hessian
     mean = erf(np.sqrt(batch / 2) * g / deviations)
     square = mean @ h @ mean + np.diag(h) @ (1 - mean**2)

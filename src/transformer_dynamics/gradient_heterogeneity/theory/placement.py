@@ -33,22 +33,22 @@ class Stack(NamedTuple):
     placement: Literal["post", "pre"]
     """Place of the normalisation."""
     depth: int
-    """L layers, each of two branches."""
+    """Number L of layers, each of two branches."""
     heads: int
-    """H, a divisor of d."""
+    """Number H of heads of attention, a divisor of d."""
 
 
 class Sizes(NamedTuple):
     """Sizes of the tensors of a stack."""
 
     width: int
-    """d; the feed-forward part has 4 d."""
+    """Number d of channels; the feed-forward part has 4 d."""
     vocabulary: int
     """Number of tokens."""
     length: int
-    """T, the largest number of tokens of a text."""
+    """Largest number T of tokens of a text."""
     classes: int
-    """C, the number of classes."""
+    """Number C of classes."""
 
 
 def initial_parameters(

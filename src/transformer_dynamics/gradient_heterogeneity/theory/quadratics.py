@@ -31,51 +31,51 @@ from replication.base.errors import InputError
 from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats
 
 Method = Literal["gradient", "sign"]
-"""Gradient descent or sign descent."""
+"""Name of a method: gradient descent or sign descent."""
 METHODS: tuple[Method, ...] = ("gradient", "sign")
-"""Both."""
+"""Names of both methods."""
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """g and H at one point, and the division of entries into blocks."""
+    """Gradient g and Hessian H at one point, and the division of entries into blocks."""
 
     hessian: Floats
-    """[P, P] H, symmetric; it need not be definite."""
+    """[P, P] Hessian H, symmetric; it need not be definite."""
     gradient: Floats
-    """[P] g."""
+    """[P] Gradient g."""
     sizes: NDArray[np.int64]
-    """[B] P_b, of sum P."""
+    """[B] Number P_b of entries of each block, P in all."""
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """[B] the first entry of every block."""
+        """[B] Index of the first entry of every block."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
 
     @property
     def within(self) -> NDArray[np.bool_]:
-        """[P, P] true where both entries belong to one block."""
+        """[P, P] True where both entries belong to one block."""
         owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return np.equal.outer(owner, owner)
 
     @cached_property
     def curvatures(self) -> Floats:
-        """[B] h_b."""
+        """[B] Curvature h_b of each block, at least 0."""
         blocks = zip(self.starts, self.sizes, strict=True)
         largest = [np.linalg.eigvalsh(self.hessian[i : i + n, i : i + n])[-1] for i, n in blocks]
         return np.maximum(largest, 0.0)
 
     @cached_property
     def coupling(self) -> float:
-        """Delta = ||H - blockdiag H||_2."""
+        """Curvature between blocks, delta = ||H - blockdiag H||_2."""
         return float(np.linalg.norm(np.where(self.within, 0, self.hessian), ord=2))
 
     def squares(self, vector: Floats) -> Floats:
-        """Return ||d_b||^2 [B] of a vector [P]."""
+        """Return the square ||d_b||^2 of every block of a vector [P], [B]."""
         return np.asarray(np.add.reduceat(np.square(vector), self.starts))
 
     def direction(self, method: Method) -> Floats:
-        """Return g or sign g [P]."""
+        """Return the direction d of a method: g or sign g [P]."""
         return np.sign(self.gradient) if method == "sign" else self.gradient
 
     def decrease(self, update: Floats) -> float:
@@ -102,7 +102,7 @@ def curvature_along(quadratic: Quadratic, direction: Floats) -> float:
 def sure_decrease(
     quadratic: Quadratic, direction: Floats, eta: float, lipschitz: float = 0.0
 ) -> float:
-    """Return the right-hand side of (1).
+    """Return the decrease that a step is sure to gain, the right-hand side of (1).
 
     Args:
         quadratic: g and H.
@@ -118,7 +118,7 @@ def sure_decrease(
 
 
 def best_rate(quadratic: Quadratic, direction: Floats) -> float:
-    """Return (2).
+    """Return the rate (2) of which the sure decrease is largest.
 
     Raises:
         InputError: if no block along d is curved upwards and none is coupled.
@@ -130,7 +130,7 @@ def best_rate(quadratic: Quadratic, direction: Floats) -> float:
 
 
 def best_decrease(quadratic: Quadratic, direction: Floats) -> float:
-    """Return (3), which is half of what the best rate's linear part promises.
+    """Return the largest sure decrease (3), half of what the best rate's linear part promises.
 
     Raises:
         InputError: as `best_rate` does.
@@ -139,7 +139,7 @@ def best_decrease(quadratic: Quadratic, direction: Floats) -> float:
 
 
 def block_rates(quadratic: Quadratic) -> Floats:
-    """Return d_b = g_b/h_b [P].
+    """Return the direction d_b = g_b/h_b of a step with a rate by block [P].
 
     eta = 1 gains sum_b ||g_b||^2/(2 h_b) with it at least, if delta = 0.
 
@@ -156,9 +156,9 @@ class Descent(NamedTuple):
     """A run with the best rate of each step, until the gradient is small."""
 
     steps: int
-    """T, the number of steps."""
+    """Number T of steps."""
     bound: float
-    """2 sup(Lambda + delta) (L_0 - L*)/(P epsilon^2), which T must not exceed."""
+    """Bound 2 sup(Lambda + delta) (L_0 - L*)/(P epsilon^2), which T must not exceed."""
 
 
 def descend(quadratic: Quadratic, method: Method, epsilon: float, most: int = 100_000) -> Descent:
@@ -266,7 +266,9 @@ def draw_quadratic(
 def isotropic_quadratic(
     curvatures: Floats, sizes: NDArray[np.int64], gradient: Floats
 ) -> Quadratic:
-    """Return H_bb = h_b I and delta = 0, where (1) is an equality for every direction and rate.
+    """Return the quadratic with H_bb = h_b I and delta = 0, where (1) is an equality.
+
+    It is one for every direction and rate.
 
     Args:
         curvatures: [B] h_b >= 0.
@@ -277,7 +279,9 @@ def isotropic_quadratic(
 
 
 def coupled_pair(curvatures: Floats, coupling: float) -> Quadratic:
-    """Return two blocks of one entry, H_12 = delta > 0 and g = (1, 1), where (1) is an equality.
+    """Return a quadratic of two blocks of one entry, where (1) is an equality.
+
+    It has H_12 = delta > 0 and g = (1, 1).
 
     Args:
         curvatures: [2] h_b >= 0.

@@ -18,7 +18,7 @@ from transformer_dynamics.gradient_heterogeneity.training.optimisers import Tens
 
 Floats = NDArray[np.float64]
 Factors = Mapping[str, float]
-"""s_b or eta_b/eta by name of a block; 1 for blocks that are not named."""
+"""Factor s_b or eta_b/eta by name of a block; 1 for blocks that are not named."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,18 @@ class Coordinates:
     """Scales and rates of blocks."""
 
     scales: Factors = field(default_factory=dict)
-    """s_b by name."""
+    """Scale s_b of each block by name."""
     rates: Factors = field(default_factory=dict)
-    """eta_b/eta by name."""
+    """Rate eta_b/eta of each block by name."""
 
     def scale(self, tensors: Mapping[str, Tensor]) -> Tensors:
-        """Return theta of theta', or s_b g_b of g_b."""
+        """Return tensors times s_b: theta of theta', or the gradient s_b g_b of g_b."""
         if not self.scales:
             return dict(tensors)
         return {name: tensor * self.scales.get(name, 1.0) for name, tensor in tensors.items()}
 
     def unscale(self, tensors: Mapping[str, Tensor]) -> Tensors:
-        """Return theta' of theta."""
+        """Return tensors divided by s_b: theta' of theta."""
         if not self.scales:
             return dict(tensors)
         return {name: tensor / self.scales.get(name, 1.0) for name, tensor in tensors.items()}
@@ -47,9 +47,9 @@ class BlockMeasurement(NamedTuple):
     """Gradients and curvature of blocks before training; NaN is not measured."""
 
     norms: Floats
-    """[B] root mean square of ||g_b|| over batches."""
+    """[B] Root mean square of ||g_b|| over batches."""
     curvatures: Floats
-    """[B] h_b >= 0."""
+    """[B] Curvature h_b >= 0."""
 
 
 def measure_blocks(training: Training, network: Network, seed: int) -> BlockMeasurement:
@@ -109,7 +109,9 @@ def curvatures(network: Network, seed: int, size: int, blocks: Blocks) -> Floats
 
 
 def block_coordinates(training: Training, network: Network, found: BlockMeasurement) -> Coordinates:
-    """Return log s_b = q or -q, and rates eta_b/eta = median(h)/max(h_b, median(h)/limit).
+    """Return the scales s_b = exp(q) or exp(-q) of blocks, and their rates.
+
+    Rates are eta_b/eta = median(h)/max(h_b, median(h)/limit).
 
     The median of curvatures is that of all tensors but biases, some of which the loss does not see.
 

@@ -31,11 +31,11 @@ class HeadSamples(NamedTuple):
     """Samples that heads are trained on."""
 
     features: Tensor
-    """[N, h] phi, in float64."""
+    """[N, h] Features phi, in float64."""
     labels: Tensor
-    """[N] numbers of classes, below C."""
+    """[N] Number of each sample's class, below C."""
     classes: int
-    """C."""
+    """Number C of classes."""
 
 
 def train(

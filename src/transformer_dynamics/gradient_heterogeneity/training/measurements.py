@@ -103,7 +103,7 @@ def _curvatures(
     measuring: Measuring,
     seed: int,
 ) -> list[tuple[float, int]]:
-    """Return eigenvalue and products of each tensor."""
+    """Return each tensor's eigenvalue, and the number of products that it took."""
     tolerance, most = measuring.tolerance, measuring.products
     iterate: Iterate = partial(
         largest_eigenvalue, least=measuring.least, tolerance=tolerance, most=most
@@ -132,9 +132,9 @@ class Progress:
     """Stages of a program that are done, so that it goes on where it was interrupted."""
 
     checkpoint: "Checkpoint"
-    """File that keeps them."""
+    """Checkpoint that keeps the stages."""
     done: Arrays = field(default_factory=dict)
-    """Arrays by name of the stage, a stroke and their own name."""
+    """Arrays by name of the stage, a slash and the name of the array."""
 
     @classmethod
     def read(cls, checkpoint: "Checkpoint") -> "Progress":
@@ -158,7 +158,7 @@ class Progress:
         measuring: Measuring,
         seed: int,
     ) -> None:
-        """Measure a state, unless it was.
+        """Measure a state, unless that was done before.
 
         Args:
             name: of the state.

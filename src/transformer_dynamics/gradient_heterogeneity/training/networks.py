@@ -26,21 +26,23 @@ from transformer_dynamics.gradient_heterogeneity.theory.placement import Kind
 from transformer_dynamics.gradient_heterogeneity.training.optimisers import Tensors
 
 Iterate = Callable[[Product, Tensor, torch.Generator], TopEigenvalue]
-"""Iteration for an eigenvalue: v -> H v, a tensor of v's shape, and where its start is drawn."""
+"""Iteration for an eigenvalue: it takes v -> H v, a tensor of v's shape, and the generator of its
+start."""
 UNLABELLED = -100
-"""A label that counts for nothing, as in PyTorch's cross-entropy."""
+"""Label that counts for nothing, as in PyTorch's cross-entropy."""
 
 
 class Block(NamedTuple):
     """One tensor of a network, b."""
 
     layer: int
-    """0 before the first layer, such as embeddings; 1 to L; L + 1 after the last; L + 2 the head,
-    which alone has its number."""
+    """Number of the layer: 0 before the first layer, such as embeddings; 1 to L; L + 1 after the
+    last; L + 2 the head, which alone has its number."""
     kind: Kind
-    """Matrices are hidden ones and kernels; scales of a branch are `normalisation`, too."""
+    """Kind of the tensor: matrices are hidden ones and kernels; scales of a branch are
+    `normalisation`, too."""
     size: int
-    """P_b as published, even where rows that never occur are left out."""
+    """Number P_b of entries as published, even where rows that never occur are left out."""
 
 
 class Samples(Protocol):
@@ -48,7 +50,7 @@ class Samples(Protocol):
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """[n, ...] numbers of classes."""
+        """[n, ...] Numbers of classes."""
 
     def take(self, indices: NDArray[np.int64], /) -> Self:
         """Return the samples at some places, in the order given."""
@@ -66,9 +68,9 @@ class Network:
     """A network, the parameters that training starts from, and its samples."""
 
     forward: Forward
-    """Logits of parameters and samples."""
+    """Function that gives the logits of parameters and samples."""
     start: Tensors
-    """theta_0 by name, all that is trained; it stays as it is."""
+    """Parameters theta_0 by name, all that is trained; they stay as they are."""
     blocks: dict[str, Block]
     """Layer, kind and size of each tensor, in the order of `start`."""
     train: Any
@@ -271,7 +273,7 @@ def module_forward(module: HeadedModule, inputs: Inputs) -> Forward:
 
 
 def copy_parameters(module: nn.Module) -> Tensors:
-    """Copy a module's parameters by name."""
+    """Return a copy of a module's parameters by name."""
     return {name: tensor.detach().clone() for name, tensor in module.named_parameters()}
 
 
@@ -283,13 +285,14 @@ KINDS: tuple[tuple[str, Kind], ...] = (
     (r"norm|\.lambda", "normalisation"),
     (r"embed|_token$|\.stem\.|relative_attention_bias", "embedding"),
 )
-"""Kinds by the first of these that is found in a name; all others are matrices."""
+"""Pattern in a name and kind of a tensor, of which the first that is found counts; all others are
+matrices."""
 AFTER = re.compile(r"^body\.(?:layernorm|top)\.")
 """Names of tensors after the last layer."""
 
 
 def describe_blocks(start: Mapping[str, Tensor]) -> dict[str, Block]:
-    """Describe the tensors of a `HeadedModule` by their names.
+    """Return layer, kind and size of each tensor of a `HeadedModule`, by its name.
 
     Args:
         start: tensors by name.

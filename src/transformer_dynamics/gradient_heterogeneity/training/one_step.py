@@ -36,7 +36,7 @@ def try_steps(
     curvatures: Floats,
     measuring: Measuring,
 ) -> TriedSteps:
-    """Try all sets, methods and rates.
+    """Try one step with every set of tensors, method and rate.
 
     Args:
         network: the network.
@@ -74,7 +74,7 @@ def direction(
     curvatures: Mapping[str, float],
     limit: float,
 ) -> Tensors:
-    """Return d of the tensors whose curvatures h_b >= 0 are given.
+    """Return the direction d of a step of the tensors whose curvatures h_b >= 0 are given.
 
     Args:
         method: name of the direction.

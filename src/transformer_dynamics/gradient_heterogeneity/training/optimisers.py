@@ -33,11 +33,11 @@ class Moments(NamedTuple):
     """Averages that an optimiser keeps between steps."""
 
     step: int
-    """t, number of steps that are done."""
+    """Number t of steps that are done."""
     first: Tensors
-    """v of SGD-m and Signum, m of Adam, by name of a parameter."""
+    """Average of gradients by name of a parameter: v of SGD-m and Signum, m of Adam."""
     second: Tensors
-    """s of RMSProp and Adam, by name of a parameter."""
+    """Average of squared gradients by name of a parameter: s of RMSProp and Adam."""
 
 
 def initial_moments(rule: UpdateRule, parameters: Mapping[str, Tensor]) -> Moments:

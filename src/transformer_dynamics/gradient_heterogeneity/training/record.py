@@ -34,11 +34,11 @@ class TriedSteps(NamedTuple):
     """Steps from one state on one batch, see `one_step`."""
 
     slopes: Floats
-    """[`TENSOR_SETS`, `STEP_METHODS`] g.d."""
+    """[`TENSOR_SETS`, `STEP_METHODS`] Slope g.d of the loss along d."""
     bends: Floats
-    """[`TENSOR_SETS`, `STEP_METHODS`] sum_b h_b ||d_b||^2."""
+    """[`TENSOR_SETS`, `STEP_METHODS`] Bend sum_b h_b ||d_b||^2 of the loss along d."""
     decreases: Floats
-    """[`TENSOR_SETS`, `STEP_METHODS`, factor] decrease of the loss at f eta*, without dropout; NaN
+    """[`TENSOR_SETS`, `STEP_METHODS`, factor] Decrease of the loss at f eta*, without dropout; NaN
     where no block is curved upwards."""
 
 
@@ -46,22 +46,22 @@ class Measurement(NamedTuple):
     """Measurement of one state of a network; B tensors in the order of its blocks."""
 
     norms: Floats
-    """[batch, B] ||g_b||."""
+    """[batch, B] Norm ||g_b||."""
     absolute: Floats
-    """[batch, B] ||g_b||_1."""
+    """[batch, B] Norm ||g_b||_1."""
     nonzero: NDArray[np.int64]
-    """[batch, B] entries of g_b that are not zero."""
+    """[batch, B] Number of entries of g_b that are not zero."""
     curvatures: Floats
-    """[curved batch, B] the largest eigenvalue of H_bb; NaN of biases, which are left out, and
-    where training was lost, and 0 of tensors without a gradient."""
+    """[curved batch, B] Largest eigenvalue of H_bb; NaN of biases, which are left out, and where
+    training was lost, and 0 of tensors without a gradient."""
     products: NDArray[np.int64]
-    """[curved batch, B] Hessian-vector products that it took."""
+    """[curved batch, B] Number of Hessian-vector products that the eigenvalue took."""
     slopes: Floats
-    """[curved batch, ...] of `TriedSteps`."""
+    """[curved batch, ...] Slopes, see `TriedSteps`."""
     bends: Floats
-    """[curved batch, ...] of `TriedSteps`."""
+    """[curved batch, ...] Bends, see `TriedSteps`."""
     decreases: Floats
-    """[curved batch, ...] of `TriedSteps`."""
+    """[curved batch, ...] Decreases, see `TriedSteps`."""
 
 
 def recorded_steps(steps: int, number: int) -> NDArray[np.int64]:

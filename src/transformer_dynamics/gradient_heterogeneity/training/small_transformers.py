@@ -76,7 +76,7 @@ def stack_forward(stack: Stack) -> Forward:
 
 
 def stack_blocks(stack: Stack, start: Mapping[str, Tensor]) -> dict[str, Block]:
-    """Describe the tensors of a transformer.
+    """Return layer, kind and size of each tensor of a transformer, by its name.
 
     Args:
         stack: its placement says where the normalisation outside of layers stands.

@@ -33,18 +33,18 @@ class State:
     """Training between two steps; the next one changes it, its tensors in place."""
 
     parameters: Tensors
-    """Theta' by name."""
+    """Parameters theta' by name."""
     moments: optimisers.Moments
     """Averages of the optimiser."""
     losses: list[float] = field(default_factory=list)
-    """[step] loss of the batch before the step, with dropout, in nats; NaN once it was not
+    """[step] Loss of the batch before the step, with dropout, in nats; NaN once it was not
     finite."""
     norms: list[float] = field(default_factory=list)
-    """[step] ||g'|| before clipping."""
+    """[step] Norm ||g'|| before clipping."""
     looks: list[list[float]] = field(default_factory=list)
-    """[point, `POINT_COLUMNS`] numbers of the network at a point."""
+    """[point, `POINT_COLUMNS`] Numbers of the network at a point."""
     directions: list[list[float]] = field(default_factory=list)
-    """[point, `DIRECTION_SETS` x `DIRECTIONS`] cosines of the step before a point; NaN before the
+    """[point, `DIRECTION_SETS` x `DIRECTIONS`] Cosines of the step before a point; NaN before the
     first."""
 
     @property
@@ -86,7 +86,7 @@ class State:
 
     @torch.no_grad()
     def record_point(self, network: Network, coordinates: Coordinates, judged: Any) -> None:
-        """Record `POINT_COLUMNS`.
+        """Record the numbers `POINT_COLUMNS` of the network at a point.
 
         Args:
             network: the network.

@@ -10,7 +10,7 @@ STATES = {
 
 
 def gradients(a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """dE/dX by complex steps of E, as printed in the proofs (with beta), and with w_ji."""
+    """Return dE/dX by complex steps of E, as printed in the proofs (with beta), and with w_ji."""
     exact = np.zeros_like(x)
     for place in np.ndindex(*x.shape):
         moved = x.astype(complex)

@@ -7,7 +7,7 @@ S = len(X)
 
 
 def norm(a: float) -> float:
-    """|J_MSA|_2 with W^V = W^O = 1 and beta W^Q W^K^T = a, in closed form."""
+    """Return |J_MSA|_2 with W^V = W^O = 1 and beta W^Q W^K^T = a, in closed form."""
     scores = a * np.outer(X, X)
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
@@ -18,7 +18,7 @@ def norm(a: float) -> float:
 
 
 def bound(q: float) -> float:
-    """sqrt(3) sqrt(q r^4 (S + 1) + S)."""
+    """Return the bound as printed, sqrt(3) sqrt(q r^4 (S + 1) + S)."""
     return float(np.sqrt(3 * (q * (S + 1) + S)))
 
 

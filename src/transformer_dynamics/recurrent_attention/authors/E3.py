@@ -6,7 +6,7 @@ VALUE, OUTPUT = np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])  # orthogonal, D =
 
 
 def penalty(v: np.ndarray, o: np.ndarray) -> float:
-    """R_E-multi = |W^V W^O - (W^V W^O)^T|_F^2."""
+    """Return R_E-multi = |W^V W^O - (W^V W^O)^T|_F^2."""
     product = v @ o
     return float(((product - product.T) ** 2).sum())
 

@@ -9,12 +9,12 @@ X = np.array([[-1.0, 0.0], [0.8, 0.6]])
 
 
 def energy(x: np.ndarray) -> float:
-    """E_single, Eq. 10."""
+    """Return E_single, Eq. 10."""
     return -float(np.exp(BETA * x @ A @ x.T).sum())
 
 
 def velocity(x: np.ndarray, values: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """dX/dt = Proj_X(SA(X)), Eq. 3."""
+    """Return dX/dt = Proj_X(SA(X)), Eq. 3."""
     weights = np.exp(BETA * x @ scores @ x.T)
     moved = weights / weights.sum(axis=1, keepdims=True) @ x @ values
     return np.asarray(moved - x * (x * moved).sum(axis=1, keepdims=True))

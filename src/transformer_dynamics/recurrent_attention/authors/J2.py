@@ -9,12 +9,12 @@ X = np.array([[-5.0, 0.3], [4.0, 0.3]])
 
 
 def energy(x: np.ndarray) -> float:
-    """E_multi of one head, Eq. 12."""
+    """Return E_multi of one head, Eq. 12."""
     return -float(np.exp(BETA * x @ A @ x.T).sum())
 
 
 def velocity(x: np.ndarray) -> np.ndarray:
-    """dX/dt = SA(X), without projection."""
+    """Return dX/dt = SA(X), without projection."""
     weights = np.exp(BETA * x @ A @ x.T)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True) @ x @ V)
 

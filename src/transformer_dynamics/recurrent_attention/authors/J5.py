@@ -7,14 +7,14 @@ S = len(X)
 
 
 def attention(x: np.ndarray, a: float) -> np.ndarray:
-    """MSA with W^V = W^O = 1 and beta W^Q W^K^T = a."""
+    """Return MSA(X) with W^V = W^O = 1 and beta W^Q W^K^T = a."""
     scores = a * np.outer(x, x)
     weights = np.exp(scores - scores.real.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True) @ x)
 
 
 def norm(a: float) -> float:
-    """|J_MSA|_2, columns by complex steps."""
+    """Return |J_MSA|_2, with the columns of J_MSA by complex steps."""
     steps = 1e-30j * np.eye(S)
     columns = [attention(X + step, a).imag / 1e-30 for step in steps]
     return float(np.linalg.norm(np.stack(columns, axis=1), 2))

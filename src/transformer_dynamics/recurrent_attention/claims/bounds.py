@@ -36,17 +36,17 @@ class Case(NamedTuple):
     """A state of a random model."""
 
     name: str
-    """Size and draw."""
+    """Name of the case: its sizes and the number of its draw."""
     model: Model
-    """Kind ItrSA, and its sizes."""
+    """Model of the kind ItrSA, with its sizes."""
     parameters: Parameters
     """Parameters `eta` and `gamma`."""
     weights: Weights
     """Matrices of attention."""
     tokens: Tensor
-    """X [S, D], an output of RMSNorm."""
+    """Tokens X [S, D], an output of RMSNorm."""
     inputs: Tensor
-    """C [S, D]."""
+    """Inputs C [S, D]."""
 
 
 def random_case(tokens: int, width: int, heads: int, draw: int, scale: float = 1.0) -> Case:

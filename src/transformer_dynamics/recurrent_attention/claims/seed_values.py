@@ -79,7 +79,7 @@ def final_accuracy(measured: AccuracyOf) -> pd.Series:
 
 
 def trained_loops(measured: AccuracyOf) -> int:
-    """Return T of training."""
+    """Return the number T of loops in training."""
     return measured.job.train.training.loops
 
 

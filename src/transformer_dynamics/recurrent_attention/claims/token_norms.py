@@ -17,17 +17,17 @@ def growth_with_normalised_tokens(norms: Norms) -> pd.DataFrame:
 
 
 def growth_with_normalised_output(norms: Norms) -> pd.DataFrame:
-    """Return the slope where the output of attention is normalised."""
+    """Return the slope of ln|J|_2 over ln S where the output of attention is normalised."""
     return _slopes(norms, "Norm(SA(X))")
 
 
 def growth_with_normalised_sum(norms: Norms) -> pd.DataFrame:
-    """Return the slope where the sum of tokens and output is normalised."""
+    """Return the slope of ln|J|_2 over ln S where the sum of tokens and output is normalised."""
     return _slopes(norms, "Norm(X + SA(X))")
 
 
 def growth_without(norms: Norms) -> pd.DataFrame:
-    """Return the slope without normalisation."""
+    """Return the slope of ln|J|_2 over ln S without normalisation."""
     return _slopes(norms, WITHOUT)
 
 

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from transformer_dynamics.recurrent_attention.settings.boards import Size
 
 BLOCKS: dict[Size, tuple[int, int]] = {"4x4": (2, 2), "6x6": (2, 3), "9x9": (3, 3)}
-"""Rows and columns of a block."""
+"""Number of rows and of columns of a block, by size of the grid."""
 
 
 class Rules(NamedTuple):
     """Rules of a grid: cells that must differ."""
 
     digits: int
-    """n, the number of digits."""
+    """Number n of digits."""
     units: tuple[tuple[int, ...], ...]
     """Cells of each row, column and block; each holds all digits."""
     peers: tuple[tuple[int, ...], ...]

@@ -16,7 +16,7 @@ from transformer_dynamics.recurrent_attention.data.puzzles import (
 from transformer_dynamics.recurrent_attention.settings.boards import BoardJob, Split
 
 CELLS = 16
-"""S, the number of cells."""
+"""Number S of cells."""
 MASKS = (np.arange(1 << CELLS)[:, None] >> np.arange(CELLS) & 1).astype(bool)
 """All masks [65536, S]: in mask m, cell c is given if m has bit c."""
 

@@ -10,9 +10,9 @@ from replication.base.strict import Strict
 from transformer_dynamics.recurrent_attention.theory.energy import counterexample_k1, integrate_flow
 
 UNTIL = 6.0
-"""Last time."""
+"""Last time that is shown."""
 DIGITS = 6
-"""Significant digits of an angle in degrees, as an address has them."""
+"""Number of significant digits of an angle in degrees, as an address has them."""
 
 
 def data(settings: Strict, tables: Mapping[str, Path]) -> dict[str, Any]:

@@ -40,14 +40,14 @@ class Clouds(Figure):
     normalised: str
     """Name of the condition that is normalised."""
     unnormalised: str
-    """Name of the same one without."""
+    """Name of the condition that is like it but not normalised."""
     seed: Seed
     """Seed of the run."""
     board: int = 0
     """Number of the board, from 0."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the eigenvalues of both."""
+        """Return the eigenvalues of both conditions."""
         return [(self.normalised, "spectrum"), (self.unnormalised, "spectrum")]
 
 

@@ -64,7 +64,7 @@ class ConditionFigure(Figure):
     """Name of the condition that is drawn."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the one table."""
+        """Return the one metric that the figure shows."""
         return [(self.condition, self.metric)]
 
 

@@ -28,7 +28,7 @@ class EqualN(Figure):
     akorn: Names
     """Conditions of AKOrN, of ascending N."""
     itrsa: Names
-    """Conditions of ItrSA of the same N."""
+    """Conditions of ItrSA, of the same N."""
     margin: Share = 0.05
     """Smallest difference that matters, as in claims about accuracy."""
     confidence: Share = 0.95

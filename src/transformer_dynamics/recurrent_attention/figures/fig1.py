@@ -57,7 +57,7 @@ class Fig1(Figure):
     """Curves of the paper's Figure 1."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the norms of its draws."""
+        """Return the norms of the draws of the experiment."""
         return [(self.experiment, "norms")]
 
 

@@ -66,7 +66,7 @@ def curves_note(table: "pd.DataFrame") -> str:
 
 
 def label_paper(axes: "Axes", level: float, name: str) -> None:
-    """Name the level at which a curve of the paper ends, above it on the right."""
+    """Write a name above the level at which a curve of the paper ends, on the right."""
     axes.text(
         0.98, level, name, fontsize=7, ha="right", va="bottom",
         transform=axes.get_yaxis_transform(),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 GAMMA_INIT = 1.0
-"""Every entry of gamma before training."""
+"""Value of every entry of gamma before training."""
 NORMS = {"gamma_norm": r"$\Vert\gamma\Vert_2$", "gamma_max": r"$\max|\gamma_j|$"}
 """Labels of the norms."""
 
@@ -93,7 +93,7 @@ def draw(
 
 
 def _mark_impossible(axes: "Axes", published: "pd.DataFrame") -> None:
-    """Name rows whose 2-norm is below the largest entry."""
+    """Write beside each printed 2-norm below the largest entry that it cannot be."""
     for row in published[published["gamma_norm"] < published["gamma_max"]].itertuples():
         axes.annotate(
             r"$\Vert\gamma\Vert_2<\max|\gamma_j|$," "\nwhich cannot be",

@@ -32,7 +32,7 @@ class TuningFigure(Figure):
     kind: Literal["tuning", "tuning_seeds"]
     """Kind of the figure."""
     experiment: str = Field(default="tuning", exclude_if=lambda name: name == "tuning")
-    """Name of the experiment that tries them."""
+    """Name of the experiment that tries the candidates."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the candidates."""

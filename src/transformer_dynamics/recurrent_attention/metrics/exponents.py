@@ -44,9 +44,9 @@ class BoardExponents(NamedTuple):
     max: float
     """Largest exponent."""
     leading: float
-    """Mean of the largest few."""
+    """Mean of the largest few exponents."""
     nonnull: float
-    """Mean of all that are not null."""
+    """Mean of all exponents that are not null."""
     finite: bool
     """True if float64 holds the trajectory and its Jacobians."""
     float32_finite: bool

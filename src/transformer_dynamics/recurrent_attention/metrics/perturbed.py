@@ -38,15 +38,15 @@ class ChangedModel(NamedTuple):
     """A trained model of which one thing is changed."""
 
     quantity: str
-    """Changed quantity: eta, weights or inputs, or `UNCHANGED`."""
+    """Name of the changed quantity: eta, weights or inputs, or `UNCHANGED`."""
     value: float
-    """Value of eta, or factor of the others."""
+    """Value of eta, or factor of the weights or inputs."""
     parameters: Parameters
     """Parameters by name, with the new eta."""
     weights: Weights
     """Matrices of attention, with the new W^V."""
     inputs: float
-    """Factor of C."""
+    """Factor of the inputs C."""
 
 
 def measure(job: MetricJob[Perturbed], runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:

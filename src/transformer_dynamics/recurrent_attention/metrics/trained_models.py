@@ -24,7 +24,7 @@ SPLIT = "test_out"
 
 
 class BoardTensors(NamedTuple):
-    """Some boards of a split."""
+    """Givens and solutions of boards of a split."""
 
     digits: Tensor
     """Givens, 0 on blanks [board, S]."""
@@ -33,7 +33,7 @@ class BoardTensors(NamedTuple):
 
     @property
     def blank(self) -> Tensor:
-        """Return true where no digit is given [board, S]."""
+        """True where no digit is given [board, S]."""
         return self.digits == 0
 
 

@@ -45,9 +45,10 @@ class Split(NamedTuple):
     """Contents of one split."""
 
     name: str
-    """One of `SPLITS`."""
+    """Name of the split, one of `SPLITS`."""
     part: str
-    """`train`, `valid` or `test`; parts share no puzzle, of 4x4 and 6x6 no grid, either."""
+    """Part of the grids or listed puzzles: `train`, `valid` or `test`; parts share no puzzle, of
+    4x4 and 6x6 no grid, either."""
     puzzles: int
     """Number of puzzles."""
     givens: Givens
@@ -107,12 +108,12 @@ class BoardJob(Strict):
 
     @property
     def digits(self) -> int:
-        """Return n, the number of digits, rows and columns."""
+        """Number n of digits, rows and columns."""
         return int(self.size[0])
 
     @property
     def cells(self) -> int:
-        """Return S, the number of cells, which is that of tokens."""
+        """Number S of cells, which is that of tokens."""
         return self.digits**2
 
     def parts(self, number: int) -> dict[str, int]:
@@ -131,7 +132,7 @@ class BoardJob(Strict):
 
     @property
     def splits(self) -> list[Split]:
-        """Return the splits in the order of `SPLITS`."""
+        """Splits in the order of `SPLITS`."""
         counts = {"train": self.train, "valid": self.valid, "test": self.test}
         found: list[Split] = []
         for name in SPLITS:
@@ -142,5 +143,5 @@ class BoardJob(Strict):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the paths of the files that puzzles are made from."""
+        """Paths of the files that puzzles are made from."""
         return ("results/datasets/sudoku17/sudoku17.txt",) if self.size == "9x9" else ()

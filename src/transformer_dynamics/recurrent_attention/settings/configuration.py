@@ -32,7 +32,7 @@ from transformer_dynamics.recurrent_attention.settings.training import Training,
 TOKEN_NORMS = "token_norms"
 """Name of the experiment of Figure 1."""
 MOST_NUMBERS = 10**9
-"""Most numbers that one array may hold."""
+"""Largest number of numbers that one array may hold."""
 MOST_STEPS = 10**12
 """Most steps of single tokens in the training of a seed, a thousand times the paper's."""
 MOST_MEASURED = 10**6
@@ -71,7 +71,7 @@ class Condition(Strict):
     boards: Name | None = Field(default=None, exclude_if=lambda name: name is None)
     """Name of the boards that it learns, of `more_boards`; those of all conditions if left out."""
     seeds: SeedRange | None = None
-    """Seeds of its own; those of all conditions of its boards if left out."""
+    """Seeds of the condition; those of all conditions of its boards if left out."""
 
 
 class Candidates(Strict):

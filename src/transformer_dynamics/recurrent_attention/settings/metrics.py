@@ -37,7 +37,8 @@ class Exponents(Strict):
     long: Count
     """Number of steps of the largest exponent of a long time."""
     skipped: Skipped
-    """Share of these in which a tangent vector still turns to where it grows most."""
+    """Share of the steps of the long time in which a tangent vector still turns to where it grows
+    most."""
 
 
 class Distribution(Strict):
@@ -55,7 +56,7 @@ class Spectrum(Strict):
     boards: Count
     """Number of boards."""
     steps: Count
-    """Number of steps before that one."""
+    """Number of steps before the one whose eigenvalues are computed."""
 
 
 class Perturbed(Strict):
@@ -66,7 +67,7 @@ class Perturbed(Strict):
     weights: Factors
     """Factors of W^V, or of W^O, which is the same model."""
     inputs: Factors
-    """Factors of C."""
+    """Factors of the inputs C."""
     boards: Count
     """Number of boards of the exponents."""
     leading: Count
@@ -94,9 +95,9 @@ class Trajectories(Strict):
     warm_up: Count
     """Number of steps before the perturbation."""
     steps: Count
-    """Number of steps after it."""
+    """Number of steps after the perturbation."""
     points: Count
-    """Number of these that are kept, evenly spread."""
+    """Number of steps after the perturbation that are kept, evenly spread."""
     early: Count
     """Number of first steps after the perturbation that are all kept, too."""
     runs: Count
@@ -106,7 +107,7 @@ class Trajectories(Strict):
     small: Positive
     """Standard deviation of a perturbation that is small enough for the linear regime."""
     linear: Count
-    """Number of steps of that one, all of which are kept."""
+    """Number of steps after the small perturbation, all of which are kept."""
 
 
 class Votes(Strict):
@@ -124,21 +125,21 @@ class Metrics(Strict):
     """Settings of all metrics."""
 
     accuracy: Accuracy
-    """Solved boards."""
+    """Settings of the accuracy: the share of solved boards."""
     exponents: Exponents
-    """Lyapunov exponents."""
+    """Settings of the Lyapunov exponents."""
     distribution: Distribution
-    """All exponents."""
+    """Settings of the distribution of all exponents."""
     spectrum: Spectrum
-    """Eigenvalues of a step."""
+    """Settings of the eigenvalues of a step."""
     perturbed: Perturbed
-    """Changed after training."""
+    """Settings of models that are changed after training."""
     pseudo_energy: PseudoEnergy
-    """AKOrN's energy."""
+    """Settings of AKOrN's pseudo-energy."""
     trajectories: Trajectories
-    """Sensitivity to the start."""
+    """Settings of the sensitivity to the start."""
     votes: Votes
-    """Votes by pseudo-energy."""
+    """Settings of votes by pseudo-energy."""
 
 
 class LinearRegime(Strict):

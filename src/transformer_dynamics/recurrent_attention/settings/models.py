@@ -8,7 +8,7 @@ from replication.base.strict import Strict
 
 Projections = Literal["free", "orthogonal", "hard"]
 Initialisation = Literal["linear", "xavier"]
-"""Uniform matrices W [in, out]: up to 1/sqrt(in), as PyTorch's linear layers, or up to
+"""Bound of uniform matrices W [in, out]: up to 1/sqrt(in), as PyTorch's linear layers, or up to
 sqrt(6/(in + out))."""
 Scale = Annotated[float, Field(gt=0, le=1000)]
 
@@ -17,17 +17,18 @@ class Model(Strict):
     """One recurrent model of tokens on a board."""
 
     kind: Literal["itrsa", "akorn", "symmetric"]
-    """ItrSA (9), AKOrN (7)-(8), or ItrSA with symmetric weights."""
+    """Kind of the model: ItrSA (9), AKOrN (7)-(8), or ItrSA with symmetric weights."""
     normalised: bool = True
     """True if tokens are normalised after every step; AKOrN's and symmetric SA's always are."""
     width: int = Field(ge=2, le=4096)
-    """D, channels of a token."""
+    """Number D of channels of a token."""
     heads: int = Field(ge=1)
-    """H, of attention."""
+    """Number H of heads of attention."""
     oscillator: int | None = Field(default=None, ge=2)
-    """N, channels that are normalised together; D if it is left out."""
+    """Number N of channels that are normalised together; D if it is left out."""
     projections: Projections = "free"
-    """W^V and W^O: free, orthogonal, or symmetric heads as Proposition 4.2 has them (hard)."""
+    """Parametrisation of W^V and W^O: free, orthogonal, or symmetric heads as Proposition 4.2 has
+    them (hard)."""
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
@@ -47,7 +48,7 @@ class Model(Strict):
 
     @property
     def block(self) -> int:
-        """Return N, the number of channels that are normalised together."""
+        """Number N of channels that are normalised together."""
         return self.oscillator or self.width
 
 
@@ -61,13 +62,13 @@ class SharedSettings(Strict):
     omegas: Literal["one", "planes"]
     """Frequencies of AKOrN: one omega for all planes, or one for every plane."""
     readout_block: int = Field(ge=1, le=64)
-    """Linear features of which the readout takes a norm."""
+    """Number of linear features of which the readout takes a norm."""
     matrices: Initialisation
     """Draw of the matrices of attention and readout before training, orthogonal ones excepted."""
     eta: Scale
     """Size eta of a step before training."""
     gamma: Scale
-    """Every entry of gamma before training."""
+    """Value of every entry of gamma before training."""
     omega: float = Field(ge=-1000, le=1000)
     """Frequency omega before training."""
 
@@ -84,6 +85,6 @@ class Penalty(Strict):
     """Penalty that is added to the loss."""
 
     kind: Literal["energy", "spectral"]
-    """R_E-multi (R_E-single with one head), or R_Spec."""
+    """Kind of the penalty: R_E-multi (R_E-single with one head), or R_Spec."""
     strength: float = Field(ge=0)
     """Weight lambda of the penalty in the loss."""

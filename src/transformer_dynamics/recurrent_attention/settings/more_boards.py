@@ -28,13 +28,13 @@ class MoreMetrics(Strict):
     """Settings of the metrics of conditions that learn these boards; there are no others."""
 
     accuracy: Accuracy
-    """Solved boards."""
+    """Settings of the accuracy: the share of solved boards."""
     exponents: Exponents
-    """Lyapunov exponents."""
+    """Settings of the Lyapunov exponents."""
     spectrum: Spectrum
-    """Eigenvalues of a step."""
+    """Settings of the eigenvalues of a step."""
     pseudo_energy: PseudoEnergy
-    """AKOrN's energy."""
+    """Settings of AKOrN's pseudo-energy."""
 
 
 class MoreBoards(Strict):
@@ -49,4 +49,4 @@ class MoreBoards(Strict):
     seeds: SeedRange
     """Seeds of conditions that learn these boards."""
     metrics: MoreMetrics
-    """Settings of their metrics."""
+    """Settings of the metrics of conditions that learn these boards."""

@@ -17,11 +17,11 @@ class Adam(Strict):
     """Settings of the optimiser Adam, except for its rate."""
 
     first: Decay
-    """Decay of its mean of gradients."""
+    """Decay of the mean of gradients."""
     second: Decay
-    """Decay of its mean of squared gradients."""
+    """Decay of the mean of squared gradients."""
     epsilon: Annotated[float, Field(gt=0, le=1)]
-    """Number that is added to the root of the latter."""
+    """Number that is added to the root of the mean of squared gradients."""
     weight_decay: Annotated[float, Field(ge=0, le=1)]
     """Factor of the weights that are added to the clipped gradient."""
 
@@ -33,7 +33,7 @@ class Average(Strict):
     """Decay of every average. It is divided by the sum of its weights, so that the zeros which it
     begins with do not weigh the first ones down."""
     every: Count
-    """Updates from one average to the next; the first is after as many."""
+    """Number of updates from one average to the next; the first is after as many."""
 
 
 class Training(Strict):
@@ -87,5 +87,5 @@ class TrainJob(Strict):
 
     @property
     def updates(self) -> int:
-        """Return the number of updates, 0 of a control."""
+        """Number of updates, 0 of a control."""
         return self.training.updates if self.trained else 0

@@ -15,13 +15,13 @@ class Weights(NamedTuple):
     """Matrices that attention multiplies tokens by."""
 
     query: Tensor
-    """W^Q [..., D, H d], a block of columns per head."""
+    """Matrix W^Q [..., D, H d] of queries, a block of columns per head."""
     key: Tensor
-    """W^K, of the same shape."""
+    """Matrix W^K [..., D, H d] of keys, a block of columns per head."""
     value: Tensor
-    """W^V [..., D, H d'], a block of columns per head."""
+    """Matrix W^V [..., D, H d'] of values, a block of columns per head."""
     output: Tensor
-    """W^O [..., H d', D], a block of rows per head."""
+    """Matrix W^O [..., H d', D] of the output, a block of rows per head."""
 
 
 def project_tokens(tokens: Tensor, weight: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class NormAndBound(NamedTuple):
     norm: Tensor
     """Norm |J|_2 [...]."""
     bound: Tensor
-    """Number that is said to be no less [...]."""
+    """Bound of the norm [...]."""
 
 
 def spectral_norm(matrix: Tensor) -> Tensor:
@@ -85,7 +85,7 @@ def large_step_bound(
 def large_step_limit(
     model: Model, parameters: Parameters, weights: Weights, tokens: Tensor, inputs: Tensor
 ) -> Tensor:
-    """Return the norm for eta -> infinity.
+    """Return the norm |J|_2 for eta -> infinity.
 
     |blockdiag_i(diag(gamma) (Id - n_i n_i^T)/|DX_i|) J_MSA|_2 with n_i = DX_i/|DX_i|.
     """

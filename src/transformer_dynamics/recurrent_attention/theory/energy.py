@@ -26,16 +26,16 @@ Floats = NDArray[np.float64]
 STEP = 1e-3
 """Time of a Runge-Kutta step."""
 TOKENS, WIDTH = 8, 16
-"""Sizes S and D of states that are drawn."""
+"""Number S of tokens, and number D of channels, of states that are drawn."""
 
 
 class Attention(NamedTuple):
     """Weights of the heads, and the space of the tokens."""
 
     scores: Floats
-    """A_h = W^Q_h W^K_h^T [..., H, D, D]."""
+    """Matrices A_h = W^Q_h W^K_h^T [..., H, D, D]."""
     values: Floats
-    """W^V_h [..., H, D, D], in Section 4 as large as A_h."""
+    """Matrices W^V_h [..., H, D, D], in Section 4 as large as A_h."""
     beta: float
     """Inverse temperature, 1/sqrt(D_H)."""
     on_sphere: bool
@@ -245,7 +245,9 @@ def random_heads(seeds: range, heads: int) -> State:
 
 
 def random_symmetric_heads(seeds: range, heads: int) -> State:
-    """Draw the same with A_h = U_h diag(d_h) U_h^T, d_h of N(0, 1): symmetric, A_h A_h' = 0.
+    """Draw Gaussian tokens and symmetric A_h = U_h diag(d_h) U_h^T, d_h of N(0, 1).
+
+    A_h A_h' = 0 for different heads. Seeds are independent.
 
     Args:
         seeds: N of them.

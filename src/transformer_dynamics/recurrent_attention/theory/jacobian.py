@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
     @property
     def is_finite(self) -> bool:
-        """Return whether all tokens and all entries of the Jacobian are numbers."""
+        """True if all tokens and all entries of the Jacobian are numbers."""
         return bool(torch.isfinite(self.tokens).all() and torch.isfinite(self.jacobian).all())
 
 

@@ -13,7 +13,7 @@ printed = np.linalg.inv(identity + e) - identity
 
 
 def violations(e_prime: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Largest entries of what Eq. 26, Eq. 30 and Lemma 14 say is zero."""
+    """Return what Eq. 26, Eq. 30 and Lemma 14 say is zero, by name."""
     eigenvalues = np.linalg.eigvalsh(e)
     return {
         "Eq. 26, F^T (F - F E') = I": f.T @ (f - f @ e_prime) - identity,
@@ -24,7 +24,7 @@ def violations(e_prime: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
 
 
 def shown(violation: NDArray[np.float64]) -> str:
-    """The largest entry."""
+    """Return the largest absolute entry as text."""
     largest = np.abs(violation).max()
     return f"{largest:.3g}" if largest > 1e-10 else "0 up to rounding"
 

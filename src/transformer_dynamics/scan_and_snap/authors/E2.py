@@ -7,20 +7,20 @@ K, ETA_Y = 10, 1.0
 
 
 def mh(size: int, steps: float) -> float:
-    """M h after that many steps of a class, the solution of Eq. 45."""
+    """Return M h after a number of steps of a class, the solution of Eq. 45."""
     seen = size * ETA_Y * steps
     top = np.log(seen + 2)
     return float(brentq(lambda x: np.exp(x) + (size - 1) * x - seen - 1, 0, top))
 
 
 def gamma(size: int, time: float) -> float:
-    """Eq. 85."""
+    """Return gamma at a time, Eq. 85."""
     x = mh(size, time / K)
     return float((size - 1) ** 2 * x / size / (size - 1 + np.exp(x)))
 
 
 def crossing(size: int) -> float:
-    """M h where exp(M h) = (M-1) M h (Lemma 8), (1 + omega_1) ln M."""
+    """Return M h where exp(M h) = (M-1) M h (Lemma 8), (1 + omega_1) ln M."""
     return float(brentq(lambda x: np.exp(x) - (size - 1) * x, 1, 3 * np.log(size)))
 
 

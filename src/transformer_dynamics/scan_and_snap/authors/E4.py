@@ -7,7 +7,7 @@ ETA_Y, PASSES = 0.1, 50
 
 
 def learnt(num_classes: int, size: int, rho: float) -> float:
-    """w_nn of the last class after passes over all classes by Eq. 7."""
+    """Return w_nn of the last class after all passes over the classes by Eq. 7."""
     overlap = np.full((num_classes, num_classes), rho)
     np.fill_diagonal(overlap, 1)
     w = np.zeros((num_classes, size))  # rows w_j = f_j^T Y
@@ -18,7 +18,7 @@ def learnt(num_classes: int, size: int, rho: float) -> float:
 
 
 def alone(size: int) -> float:
-    """(M-1) h* of Eq. 33, which w_nn is if a class is learnt alone."""
+    """Return (M-1) h* of Eq. 33, which w_nn is if a class is learnt alone."""
     h = 0.0
     for _ in range(PASSES):
         h += ETA_Y / (size - 1 + np.exp(size * h))

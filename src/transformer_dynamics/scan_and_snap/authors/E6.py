@@ -8,19 +8,19 @@ K, M, ETA_Y, ETA_Z, END = 10, 1000, 0.5, 0.5, 700.0  # of Figure 3
 
 
 def mh(time: float) -> float:
-    """M h(t/K), the solution of Eq. 45."""
+    """Return M h(t/K), the solution of Eq. 45."""
     seen = M * ETA_Y * time / K
     return float(brentq(lambda x: np.exp(x) + (M - 1) * x - seen - 1, 0, np.log(seen + 2)))
 
 
 def gamma(time: float) -> float:
-    """Eq. 85."""
+    """Return gamma at a time, Eq. 85."""
     x = mh(time)
     return float((M - 1) ** 2 * x / M / (M - 1 + np.exp(x)))
 
 
 def cumulative(time: float) -> float:
-    """Gamma(t) of Eq. 128."""
+    """Return Gamma(t) of Eq. 128."""
     return ETA_Z / ETA_Y * K * (M - 1) ** 2 * (mh(time) / M) ** 2 / 2
 
 

@@ -5,7 +5,7 @@ from scipy.optimize import brentq
 
 
 def growth(size: int, ratio: float) -> tuple[float, ...]:
-    """B_n(t_0) by Eq. 129, and by Eq. 131 with nu = eta_Z/eta_Y and eta_Y/eta_Z; K = C_0 = 1."""
+    """Return B_n(t_0) by Eq. 129, and 131 with nu = eta_Z/eta_Y and eta_Y/eta_Z; K = C_0 = 1."""
     crossing = brentq(lambda x: np.exp(x) - (size - 1) * x, 1, 3 * np.log(size))  # Lemma 8
     seen = 2 * size * crossing  # M eta_Y t_0/K, t_0 = 2 (1 + omega_1) K ln M/eta_Y
     mh = brentq(lambda x: np.exp(x) + (size - 1) * x - seen - 1, 0, np.log(seen + 2))  # Eq. 45

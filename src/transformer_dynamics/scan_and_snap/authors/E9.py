@@ -4,7 +4,7 @@ import numpy as np
 
 
 def least_shifts(size: int, eta_y: float, steps: list[int]) -> list[float]:
-    """The c with h(s + c) = h*(s) at some s, h* by Eq. 33 and h by Eq. 45."""
+    """Return the c with h(s + c) = h*(s) at some s, h* by Eq. 33 and h by Eq. 45."""
     h, found = 0.0, []
     for step in range(1, max(steps) + 1):
         h += eta_y / (size - 1 + np.exp(size * h))

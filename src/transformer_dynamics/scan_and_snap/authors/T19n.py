@@ -13,7 +13,7 @@ for n in range(K):
 
 
 def rate(time: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Eq. 10, with gamma by Eqs. 45 and 85, beta by Eq. 88 with its sign put right (E3)."""
+    """Return dz/dt by Eq. 10: gamma by Eqs. 45, 85, beta by Eq. 88 with its sign right (E3)."""
     seen = M * ETA_Y * time / K
     x = brentq(lambda x: np.exp(x) + (M - 1) * x - seen - 1, 0, np.log(seen + 2))
     c = p * np.exp(z)[:, None]

@@ -34,7 +34,7 @@ from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
 )
 
 VOCABULARY_SIZE = 1000
-"""M of the data models within the assumptions; most tokens of it do not occur."""
+"""Vocabulary size M of the data models within the assumptions; most of the tokens do not occur."""
 SINGLE, SEVERAL = "1 common token", "3 common tokens"
 WITHIN = {
     SINGLE: Mixture(
@@ -67,7 +67,7 @@ EQUATION_10: Kind = "Eq. 10"
 POPULATION: Kind = "population flow"
 BOTH = (EQUATION_10, POPULATION)
 ETA_Y = 0.5
-"""Theorem 1 asks for M^{-0.99} << eta_Y < 1."""
+"""Learning rate of Y; Theorem 1 asks for M^{-0.99} << eta_Y < 1."""
 SINCE_START = np.append(0, np.geomspace(0.1, 1000, 81))
 """Times in units of t_0."""
 
@@ -76,71 +76,90 @@ class Flow(NamedTuple):
     """A flow on the supports of the classes."""
 
     classes: SequenceClasses
-    """The K sequence classes."""
+    """Sequence classes, K of them."""
     logits: Floats
-    """[T, K, S] z_ml."""
+    """[T, K, S] Attention logits z_ml."""
     shares: Floats
-    """[T, K, S] c_n."""
+    """[T, K, S] Attention c_n."""
     drive: Floats
-    """[T, K] xi_n."""
+    """[T, K] Drive xi_n."""
     exponents: Floats
-    """[T, K] B_n."""
+    """[T, K] Exponent B_n."""
 
 
 @evidence
 def drive() -> Cases:
-    """Smallest xi_n(t) for t > 0 over the largest (Theorem 1a)."""
+    """Measure the smallest drive xi_n(t) for t > 0 over the largest (Theorem 1a)."""
     for name, flow in flows_within(BOTH):
         yield name, _smallest_drive(flow)
 
 
 @evidence
 def distinct_tokens() -> Cases:
-    """Smallest zdot_ml of a distinct token over the largest |zdot_ml|, Eq. 10 (Theorem 2a)."""
+    """Measure the slowest rise of a distinct token's logit by Eq. 10 (Theorem 2a).
+
+    The value is the smallest zdot_ml of a distinct token over the largest |zdot_ml|.
+    """
     for name, flow in flows_within([EQUATION_10]):
         yield name, _smallest_rise(flow)
 
 
 @evidence
 def distinct_tokens_of_population() -> Cases:
-    """Smallest zdot_ml of a distinct token over the largest |zdot_ml|, population flow."""
+    """Measure the slowest rise of a distinct token's logit along the population flow.
+
+    The value is the smallest zdot_ml of a distinct token over the largest |zdot_ml|.
+    """
     for name, flow in flows_within([POPULATION]):
         yield name, _smallest_rise(flow)
 
 
 @evidence
 def single_common_token() -> Cases:
-    """Largest zdot_ml of the common token over the largest |zdot_ml|, Eq. 10 (Theorem 2b)."""
+    """Measure the fastest rise of the only common token's logit by Eq. 10 (Theorem 2b).
+
+    The value is the largest zdot_ml of the common token over the largest |zdot_ml|.
+    """
     for name, flow in flows_within([EQUATION_10], [SINGLE]):
         yield name, _largest_common_rise(flow)
 
 
 @evidence
 def single_common_token_of_population() -> Cases:
-    """Largest zdot_ml of the common token over the largest |zdot_ml|, population flow."""
+    """Measure the fastest rise of the only common token's logit along the population flow.
+
+    The value is the largest zdot_ml of the common token over the largest |zdot_ml|.
+    """
     for name, flow in flows_within([POPULATION], [SINGLE]):
         yield name, _largest_common_rise(flow)
 
 
 @evidence
 def common_tokens() -> Cases:
-    """Largest zdot_ml of a common token over the largest |zdot_ml|, Eq. 10 (Corollary 2)."""
+    """Measure the fastest rise of a common token's logit by Eq. 10 (Corollary 2).
+
+    The value is the largest zdot_ml of a common token over the largest |zdot_ml|.
+    """
     for name, flow in flows_within([EQUATION_10], [SEVERAL]):
         yield name, _largest_common_rise(flow)
 
 
 @evidence
 def common_tokens_of_population() -> Cases:
-    """Largest zdot_ml of a common token over the largest |zdot_ml|, population flow."""
+    """Measure the fastest rise of a common token's logit along the population flow.
+
+    The value is the largest zdot_ml of a common token over the largest |zdot_ml|.
+    """
     for name, flow in flows_within([POPULATION], [SEVERAL]):
         yield name, _largest_common_rise(flow)
 
 
 @evidence
 def signs_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
-    """Least of xi_n, zdot_ml of a distinct token and -zdot_ml of a common one, population flow.
+    """Measure the least of xi_n, zdot_ml of a distinct token and -zdot_ml of a common one.
 
-    Each over its largest absolute value, where Assumption 2 fails and Y is hardly faster than Z.
+    Each is over its largest absolute value, along the population flow where Assumption 2 fails and
+    Y is hardly faster than Z.
     """
     for name, flow in _flows_elsewhere(mixtures, (*ELSEWHERE, SYN_SMALL, SYN_MEDIUM)):
         yield name, min(_smallest_drive(flow), _smallest_rise(flow), -_largest_common_rise(flow))
@@ -148,7 +167,10 @@ def signs_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
 
 @evidence
 def gain_identity() -> Cases:
-    """Largest |r(t)/(r(0) chi(t)) - 1| of a pair of distinct tokens, Eq. 10 (Theorem 3)."""
+    """Measure how far the relative gain r departs from Theorem 3 by Eq. 10.
+
+    The value is the largest |r(t)/(r(0) chi(t)) - 1| of a pair of distinct tokens.
+    """
     for name, flow in flows_within([EQUATION_10]):
         gain, growth = _gain_and_growth(flow)
         yield name, np.abs(gain / growth - 1).max()
@@ -156,20 +178,31 @@ def gain_identity() -> Cases:
 
 @evidence
 def deviation_of_the_gain_of_population() -> Cases:
-    """Distance of (r(t)/r(0) - 1)/(chi(t) - 1) from 1, at a fast Y over that at a slower one."""
+    """Measure how much of the relative gain's deviation from Theorem 3 a faster Y leaves.
+
+    The value is the distance of (r(t)/r(0) - 1)/(chi(t) - 1) from 1, at a fast Y over that at a
+    slower one.
+    """
     yield from _faster_decoder_ratios(lambda flow: abs(_gain_over_growth(flow) - 1))
 
 
 @evidence
 def gain_over_growth_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
-    """(r(t)/r(0) - 1)/(chi(t) - 1) furthest from 1, population flow, slow Y or the paper's data."""
+    """Measure the relative gain over the growth that Theorem 3 expects, where it need not hold.
+
+    The value is the (r(t)/r(0) - 1)/(chi(t) - 1) furthest from 1, along the population flow with a
+    slow Y or on the paper's data.
+    """
     for name, flow in _flows_without_one_assumption(mixtures):
         yield name, _gain_over_growth(flow)
 
 
 @evidence
 def dominant_token() -> Cases:
-    """Smallest increment of z_ml0 and f_nl0 over the largest, Eq. 10 (Theorem 3)."""
+    """Measure the least rise of the dominant token's z_ml0 and f_nl0 by Eq. 10 (Theorem 3).
+
+    The value is the smallest increment over the largest.
+    """
     for name, flow in flows_within([EQUATION_10]):
         for quantity, value in _smallest_increments(flow):
             yield f"{name}: {quantity}", value
@@ -177,7 +210,10 @@ def dominant_token() -> Cases:
 
 @evidence
 def dominant_token_of_population() -> Cases:
-    """Smallest increment of z_ml0 and f_nl0 over the largest, population flow."""
+    """Measure the least rise of the dominant token's z_ml0 and f_nl0, population flow.
+
+    The value is the smallest increment over the largest.
+    """
     for name, flow in flows_within([POPULATION]):
         for quantity, value in _smallest_increments(flow):
             yield f"{name}: {quantity}", value
@@ -185,7 +221,10 @@ def dominant_token_of_population() -> Cases:
 
 @evidence
 def growth_between_bounds() -> Cases:
-    """Place of ln chi_l0 between the bounds (12), 0 at the lower, 1 at the upper, Eq. 10."""
+    """Measure the place of ln chi_l0 between the bounds (12) by Eq. 10.
+
+    The place is 0 at the lower bound, and 1 at the upper.
+    """
     for name, flow in flows_within([EQUATION_10]):
         place = _place_between_bounds(flow)
         yield f"{name}: lowest", place.min()
@@ -194,22 +233,30 @@ def growth_between_bounds() -> Cases:
 
 @evidence
 def growth_outside_bounds_of_population() -> Cases:
-    """Distance of ln chi_l0 beyond the bounds (12), at a fast Y over that at a slower one."""
+    """Measure how much of the excess of ln chi_l0 over the bounds (12) a faster Y leaves.
+
+    The value is the distance beyond the bounds, at a fast Y over that at a slower one.
+    """
     yield from _faster_decoder_ratios(lambda flow: abs(_furthest_place(flow) - 0.5) - 0.5)
 
 
 @evidence
 def growth_between_bounds_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
-    """Place of ln chi_l0 between the bounds (12), slow Y or the paper's data, population flow."""
+    """Measure the place of ln chi_l0 between the bounds (12) where they need not hold.
+
+    The flow is the population flow, with a slow Y or on the paper's data. The place is 0 at the
+    lower bound, and 1 at the upper.
+    """
     for name, flow in _flows_without_one_assumption(mixtures):
         yield name, _furthest_place(flow)
 
 
 @evidence
 def overtaking_order() -> Cases:
-    """Least that a distinct token keeps beyond the next rarer one, over the largest loss.
+    """Measure the least that a distinct token keeps beyond the next rarer one.
 
-    It keeps (c_l/c_l0)(t) over (c_l/c_l0)(0), and loses what this is below 1 (Section 5).
+    It keeps (c_l/c_l0)(t) over (c_l/c_l0)(0), and loses what this is below 1 (Section 5). The value
+    is over the largest loss.
     """
     for name, flow in flows_within(BOTH):
         yield name, _smallest_advantage(flow)
@@ -217,14 +264,17 @@ def overtaking_order() -> Cases:
 
 @evidence
 def common_mass() -> Cases:
-    """Largest increment of the common tokens' part of c_n over the largest |increment|."""
+    """Measure the largest rise of the common tokens' part of c_n.
+
+    The value is the largest increment over the largest |increment|.
+    """
     for name, flow in flows_within(BOTH):
         yield name, _largest_rise_of_common_mass(flow)
 
 
 @evidence
 def scanning_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
-    """Least margin by which Section 5's scanning is seen, population flow.
+    """Measure the least margin by which Section 5's scanning is seen, population flow.
 
     Of the increments of z_ml0 and f_nl0, of the decrements of the common tokens' part of c_n, and
     of what a distinct token keeps beyond the next rarer one.
@@ -237,14 +287,17 @@ def scanning_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
 
 @evidence
 def moved_attention() -> Cases:
-    """Largest total variation distance of c_n from its start within 1,000 t_0, population flow."""
+    """Measure the largest distance of c_n from its start within 1,000 t_0, population flow.
+
+    The distance is the total variation.
+    """
     for name, flow in flows_within([POPULATION], ratios=(*SLOW, FAST[0])):
         yield name, np.abs(flow.shares - flow.shares[0]).sum(axis=-1).max() / 2
 
 
 @evidence
 def initial_logits_as_prior() -> Cases:
-    """Smallest growth of c_l0/c_l where l0 = argmax P(l|n) exp(z_ml(0)) starts ahead by Z(0).
+    """Measure the growth of c_l0/c_l where l0 = argmax P(l|n) exp(z_ml(0)) starts ahead by Z(0).
 
     From t = 0 to 1,000 t_0, the smallest over the classes and their distinct tokens l.
     """
@@ -394,7 +447,7 @@ def _dominant_token_path(flow: Flow) -> tuple[Floats, Floats]:
 
 
 def _smallest_increments(flow: Flow) -> Cases:
-    """Return the smallest increment of z_ml0 and of f_nl0, over the largest."""
+    """Yield the smallest increment of z_ml0 and of f_nl0, over the largest."""
     for quantity, values in zip("zf", _dominant_token_path(flow), strict=True):
         steps = np.diff(values)
         yield quantity, steps.min() / np.abs(steps).max()

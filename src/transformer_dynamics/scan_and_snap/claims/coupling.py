@@ -28,13 +28,16 @@ from transformer_dynamics.scan_and_snap.theory.updates import frozen_flow, simul
 Floats = NDArray[np.float64]
 
 ALLOWED = ((2, 1000, 0.2), (3, 10_000, 0.08), (5, 100_000, 0.02), (10, 1_000_000, 0.005))
-"""K, M and rho of `similar_correlations` for which Assumption 2 holds."""
+"""Sizes K and M, and the rho of `similar_correlations`, for which Assumption 2 holds."""
 ETA_Y, PASSES = 0.3, 50
 
 
 @evidence
 def modification() -> Cases:
-    """Largest |F E' e_n|/|f_n|, by which (26) modifies (7), over |lambda_1| (Lemma 3)."""
+    """Measure the largest change that (26) makes to (7), over |lambda_1| (Lemma 3).
+
+    The change of a class is |F E' e_n|/|f_n|.
+    """
     for num_classes, size, rho in ALLOWED:
         e = similar_correlations(num_classes, rho)
         change = np.sqrt(np.diagonal(e @ e_prime(e)).max())  # |F E' e_n|^2 = (E' (I+E) E')_nn
@@ -44,7 +47,10 @@ def modification() -> Cases:
 
 @evidence
 def decoder() -> Cases:
-    """Largest |Y - F (I - E') W| over the largest |Y|, after K x 50 updates by (26) (Theorem 5)."""
+    """Measure the largest |Y - F (I - E') W| over the largest |Y| (Theorem 5).
+
+    Y comes from K x 50 updates by (26).
+    """
     for num_classes, size in OVERLAPPING:
         f = example_features(size, num_classes)
         expected = theorem5_decoder(f, h_steps(ETA_Y, size, PASSES)[-1])
@@ -53,9 +59,10 @@ def decoder() -> Cases:
 
 @evidence
 def back_propagated_gradient() -> Cases:
-    """Largest |g_n - gamma (iota_n f_n - sum beta_nn' f_n')| over the largest |g_n| (9).
+    """Measure the largest error of the form (9) of g_n over the largest |g_n|.
 
-    Y comes from K x 50 updates by (26); gamma is (85) with h* in place of h.
+    The error is |g_n - gamma (iota_n f_n - sum beta_nn' f_n')|. Y comes from K x 50 updates by
+    (26); gamma is (85) with h* in place of h.
     """
     for num_classes, size in OVERLAPPING:
         f = example_features(size, num_classes)
@@ -68,7 +75,10 @@ def back_propagated_gradient() -> Cases:
 
 @evidence
 def small_corrections() -> Cases:
-    """M/3 times the largest |iota_n - q1 (1 - E'_nn)| and |beta_nn' - q1 E'_nn'| (86)-(89)."""
+    """Measure the largest distance of iota_n and of beta_nn' from their main terms (86)-(89).
+
+    The values are M/3 times the largest |iota_n - q1 (1 - E'_nn)| and |beta_nn' - q1 E'_nn'|.
+    """
     for num_classes, size, rho in ALLOWED:
         e = similar_correlations(num_classes, rho)
         exact, prime, own = theorem1_coefficients(e, size), e_prime(e), q1(size)
@@ -80,7 +90,7 @@ def small_corrections() -> Cases:
 
 @evidence
 def diagonal_of_e_prime() -> Cases:
-    """Largest E'_nn over the largest |E'_nn'| (Lemma 16)."""
+    """Measure the largest E'_nn over the largest |E'_nn'| (Lemma 16)."""
     for name, e, _ in _all_correlations():
         prime = e_prime(e)
         yield name, np.diagonal(prime).max() / np.abs(prime).max()
@@ -88,7 +98,7 @@ def diagonal_of_e_prime() -> Cases:
 
 @evidence
 def small_correlations() -> Cases:
-    """Largest |E' - E| over |lambda_1|^2/(1 - |lambda_1|) (Lemma 17)."""
+    """Measure the largest |E' - E| over |lambda_1|^2/(1 - |lambda_1|) (Lemma 17)."""
     for num_classes, size, rho in ALLOWED:
         e = similar_correlations(num_classes, rho)
         largest = assumption_2(e, size).largest
@@ -98,7 +108,10 @@ def small_correlations() -> Cases:
 
 @evidence
 def drive_of_theorem_1() -> Cases:
-    """Smallest xi_n over its leading order -gamma E'_nn, by the coefficients of Theorem 1."""
+    """Measure the smallest xi_n over its leading order -gamma E'_nn.
+
+    The coefficients of xi_n are those of Theorem 1.
+    """
     for num_classes, size, rho in ALLOWED:
         e = similar_correlations(num_classes, rho)
         xi = drive(e, theorem1_coefficients(e, size))
@@ -107,7 +120,10 @@ def drive_of_theorem_1() -> Cases:
 
 @evidence
 def drive_under_original_update() -> Cases:
-    """Smallest xi_n over the largest of all classes, for 0 < eta_Y t/K <= 100, under (7)."""
+    """Measure the smallest xi_n over the largest of all classes, under the update (7).
+
+    The times are 0 < eta_Y t/K <= 100.
+    """
     for name, e, size in _all_correlations():
         times = len(e) * np.geomspace(0.01, 100, 60)
         xi = frozen_flow(e, size, 1.0, times, modified=False)
@@ -116,7 +132,7 @@ def drive_under_original_update() -> Cases:
 
 @evidence
 def attention_rate(mixtures: dict[str, Mixture]) -> Cases:
-    """Largest |K dJ/dz_m - zdot_m/eta_Z by (10)| over the largest entry (Lemma 4).
+    """Measure the largest |K dJ/dz_m - zdot_m/eta_Z by (10)| over the largest entry (Lemma 4).
 
     J is the expected objective of infinitely long sequences at random Z, with Theorem 5's decoder.
     """

@@ -33,7 +33,7 @@ FIGURE_8 = (
     *((50, eta_y) for eta_y in (0.1, 0.2, 0.5, 1.0, 2.0)),
     *((1000, eta_y) for eta_y in (0.2, 0.5, 1.0, 2.0, 4.0)),
 )
-"""M and eta_Y of each curve."""
+"""Vocabulary size M and learning rate eta_Y of each curve of Figure 8."""
 SIZES = (30, 100, 1000, 10_000)
 ETA_Y, NUM_CLASSES = 0.5, 10
 UNTIL_SCANNING_END = scanning_end, np.linspace(0.01, 1, 100)
@@ -42,7 +42,10 @@ FROM_SNAPPING_START = snapping_start, np.logspace(0, 5, 100)
 
 @evidence
 def decoupling() -> Cases:
-    """Largest |w_n - (M-1) h*(N_n) zeta_n| over the largest |w_n|, classes in random order (26)."""
+    """Measure the largest |w_n - (M-1) h*(N_n) zeta_n| over the largest |w_n|.
+
+    Classes come in random order, with the modified update (26).
+    """
     for num_classes, size in OVERLAPPING:
         e = correlations(example_features(size, num_classes))
         order = np.random.default_rng(0).integers(num_classes, size=400)
@@ -54,7 +57,10 @@ def decoupling() -> Cases:
 
 @evidence
 def one_class() -> Cases:
-    """Largest relative deviation of the simulated w_n and alpha_n from (31) and (32), one class."""
+    """Measure how far the simulated w_n and alpha_n are from (31) and (32), one class.
+
+    The values are the largest relative deviations.
+    """
     for size, eta_y in ((4, 0.3), (100, 0.3), (100, 2.0), (1000, 1.0)):
         run = simulate_updates([[0.0]], size, eta_y, np.zeros(200, np.int64), modified=True)
         found, h = logits(run, [[0.0]])[:, 0], h_steps(eta_y, size, 200)
@@ -66,7 +72,7 @@ def one_class() -> Cases:
 
 @evidence
 def continuous_solution() -> Cases:
-    """Largest |h(s) by (45) - h(s) by integrating (44)| over the largest h."""
+    """Measure the largest |h(s) by (45) - h(s) by integrating (44)| over the largest h."""
     for size, eta_y in ((2, 1.0), (50, 0.1), (1000, 4.0), (100_000, 0.5)):
         times = np.linspace(0, 60 / eta_y, 40)
         slope = partial(_slope_of_mh, size, eta_y)
@@ -77,28 +83,37 @@ def continuous_solution() -> Cases:
 
 @evidence
 def largest_gap() -> Cases:
-    """Largest M (h*(s) - h(s))/eta_Y for 0 < s <= 1000/eta_Y, rates of Figure 8 (Lemma 7)."""
+    """Measure the largest M (h*(s) - h(s))/eta_Y, at the rates of Figure 8 (Lemma 7).
+
+    The range is 0 < s <= 1000/eta_Y.
+    """
     for name, gap in _figure_8_gaps():
         yield name, gap.max()
 
 
 @evidence
 def smallest_gap() -> Cases:
-    """Smallest M (h*(s) - h(s))/eta_Y for 0 < s <= 1000/eta_Y, rates of Figure 8 (Lemma 7)."""
+    """Measure the smallest M (h*(s) - h(s))/eta_Y, at the rates of Figure 8 (Lemma 7).
+
+    The range is 0 < s <= 1000/eta_Y.
+    """
     for name, gap in _figure_8_gaps():
         yield name, gap[1:].min()
 
 
 @evidence
 def final_gap() -> Cases:
-    """h* - h at s = 1000/eta_Y over its largest value, rates of Figure 8 (Lemma 7b)."""
+    """Measure h* - h at s = 1000/eta_Y over its largest value, rates of Figure 8 (Lemma 7b)."""
     for name, gap in _figure_8_gaps():
         yield name, gap[-1] / gap.max()
 
 
 @evidence
 def time_shift() -> Cases:
-    """Least c with h(s + c) >= h*(s) for all s <= ln(M)/eta_Y, in updates (Lemma 7a)."""
+    """Measure the least c, in updates, with h(s + c) >= h*(s) at the start (Lemma 7a).
+
+    The range is s <= ln(M)/eta_Y.
+    """
     for size, eta_y in FIGURE_8:
         shift = least_shift(eta_y, size, int(np.log(size) / eta_y))
         yield f"M = {size}, eta_Y = {eta_y:g}", shift.max()
@@ -106,9 +121,9 @@ def time_shift() -> Cases:
 
 @evidence
 def late_time_shift() -> Cases:
-    """Least c with h(s + c) >= h*(s), over ln M, for s_1 < s <= 40 ln(M)/eta_Y (Remark 2).
+    """Measure the least c with h(s + c) >= h*(s) later on, over ln M (Remark 2).
 
-    s_1 = 2 ln(1 + omega_1)/eta_Y, as printed.
+    The range is s_1 < s <= 40 ln(M)/eta_Y, with s_1 = 2 ln(1 + omega_1)/eta_Y as printed.
     """
     for size in (50, 1000, 10**5, 10**7):
         for eta_y in (0.1, 1.0):
@@ -119,42 +134,51 @@ def late_time_shift() -> Cases:
 
 @evidence
 def crossing() -> Cases:
-    """omega_1 over ln ln M/ln M, with exp(x) = (M-1) x at x = (1 + omega_1) ln M (Lemma 8)."""
+    """Measure omega_1 over ln ln M/ln M (Lemma 8).
+
+    It solves exp(x) = (M-1) x at x = (1 + omega_1) ln M.
+    """
     for size in (*SIZES, 10**6, 10**9):
         yield f"M = {size}", omega_1(size) * np.log(size) / np.log(np.log(size))
 
 
 @evidence
 def early_gamma() -> Cases:
-    """Gamma(t) over eta_Y t/K for t <= t_0' (Lemma 9)."""
+    """Measure gamma(t) over eta_Y t/K for t <= t_0', smallest and largest (Lemma 9)."""
     for size, seen, gamma_t, _ in _curves_around(*UNTIL_SCANNING_END):
         yield from _extremes(size, gamma_t / seen)
 
 
 @evidence
 def early_h() -> Cases:
-    """h(t/K) over eta_Y t/(M K) for t <= t_0' (Lemma 9)."""
+    """Measure h(t/K) over eta_Y t/(M K) for t <= t_0', smallest and largest (Lemma 9)."""
     for size, seen, _, h in _curves_around(*UNTIL_SCANNING_END):
         yield from _extremes(size, size * h / seen)
 
 
 @evidence
 def late_gamma() -> Cases:
-    """Gamma(t) over K ln(M eta_Y t/K)/(eta_Y t) for t_0 <= t <= 10^5 t_0 (Lemma 9)."""
+    """Measure gamma(t) over its late form, smallest and largest (Lemma 9).
+
+    The form is K ln(M eta_Y t/K)/(eta_Y t), for t_0 <= t <= 10^5 t_0.
+    """
     for size, seen, gamma_t, _ in _curves_around(*FROM_SNAPPING_START):
         yield from _extremes(size, gamma_t * seen / np.log(size * seen))
 
 
 @evidence
 def late_h() -> Cases:
-    """h(t/K) over ln(M eta_Y t/K)/M for t_0 <= t <= 10^5 t_0 (Lemma 9)."""
+    """Measure h(t/K) over its late form, smallest and largest (Lemma 9).
+
+    The form is ln(M eta_Y t/K)/M, for t_0 <= t <= 10^5 t_0.
+    """
     for size, seen, _, h in _curves_around(*FROM_SNAPPING_START):
         yield from _extremes(size, size * h / np.log(size * seen))
 
 
 @evidence
 def turning_time() -> Cases:
-    """Time at which gamma is largest, over t_0' = K ln M/eta_Y (Lemma 9)."""
+    """Measure the time at which gamma is largest, over t_0' = K ln M/eta_Y (Lemma 9)."""
     for m in SIZES:
         for k, eta in ((1, 4.0), (10, 0.5)):
             ratio = gamma_peak(eta, m, k) / scanning_end(eta, m, k)
@@ -163,7 +187,10 @@ def turning_time() -> Cases:
 
 @evidence
 def updates_to_error() -> Cases:
-    """Updates until |x_{T+1} - alpha_n|_2 <= eps, over K/(eps eta_Y) ln(M/eps) (Corollary 1)."""
+    """Measure the updates until |x_{T+1} - alpha_n|_2 <= eps over their bound (Corollary 1).
+
+    The bound is K/(eps eta_Y) ln(M/eps).
+    """
     for size in SIZES:
         norms = np.sqrt(q1(size)) * prediction_error(h_steps(ETA_Y, size, 4000), size)
         for eps in (0.1, 0.01, 0.001):
@@ -172,7 +199,7 @@ def updates_to_error() -> Cases:
 
 
 def least_shift(eta_y: float, size: int, steps: int) -> Floats:
-    """Return [steps + 1] the c of every s <= steps with h(s + c) = h*(s)."""
+    """Return the c of every s <= steps with h(s + c) = h*(s) [steps + 1]."""
     return h_time(eta_y, size, h_steps(eta_y, size, steps)) - np.arange(steps + 1)
 
 

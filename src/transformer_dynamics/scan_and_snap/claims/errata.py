@@ -41,14 +41,17 @@ from transformer_dynamics.scan_and_snap.theory.updates import (
 )
 
 SMALLEST = ((2, 1000, 0.08), (3, 10_000, 0.025), (5, 100_000, 0.008), (10, 1_000_000, 0.0025))
-"""K, M and an f_n.f_n' just above sqrt(6/M), the least that Assumption 2 allows."""
+"""Sizes K and M, and an f_n.f_n' just above sqrt(6/M), the least that Assumption 2 allows."""
 REMARK_1 = ((2, 1000, 0.2), (3, 1000, 0.16), (4, 1000, 0.08), (10, 1000, 0.5), (20, 20, 0.72))
-"""K, M and rho = f_n.f_n' of every pair; Assumption 2 holds for the first three."""
+"""Sizes K and M, and rho = f_n.f_n' of every pair; Assumption 2 holds for the first three."""
 
 
 @evidence
 def sign_of_e_prime() -> Cases:
-    """Largest violation of (26), (30) and Lemma 14 by E' = (I+E)^{-1} - I (Appendix D.1)."""
+    """Measure the largest violation of (26), (30) and Lemma 14 by E' as printed.
+
+    Appendix D.1 prints E' = (I+E)^{-1} - I.
+    """
     for num_classes, size in OVERLAPPING:
         f, eye = example_features(size, num_classes), np.eye(num_classes)
         e = correlations(f)
@@ -64,7 +67,10 @@ def sign_of_e_prime() -> Cases:
 
 @evidence
 def late_speed() -> Cases:
-    """Largest gamma(t) eta_Y t/(K ln(eta_Y t/K)) for t_0 <= t <= 10^4 t_0 (Theorem 1b)."""
+    """Measure gamma(t) over its late form as printed, at the largest (Theorem 1b).
+
+    The value is the largest gamma(t) eta_Y t/(K ln(eta_Y t/K)) for t_0 <= t <= 10^4 t_0.
+    """
     for size in (10**2, 10**4, 10**6, 10**12):
         times = snapping_start(1.0, size, 10) * np.logspace(0, 4, 200)
         seen = times / 10
@@ -73,7 +79,7 @@ def late_speed() -> Cases:
 
 @evidence
 def sign_in_beta() -> Cases:
-    """Largest error of g_n by (9) with beta_nn' of (88), over the largest |g_n|."""
+    """Measure the largest error of g_n by (9) with beta_nn' of (88), over the largest |g_n|."""
     h = 0.01
     for num_classes, size in OVERLAPPING:
         f = example_features(size, num_classes)
@@ -86,7 +92,10 @@ def sign_in_beta() -> Cases:
 
 @evidence
 def slower_logits() -> Cases:
-    """Lag of w_nn behind (M-1) h* under the original update, over rho (M-1) h* (43)."""
+    """Measure how far w_nn lags behind (M-1) h* under the original update (43).
+
+    The lag is over rho (M-1) h*.
+    """
     for num_classes, size, rho in REMARK_1:
         run = remark_1(num_classes, size, rho, eta_y=0.1, passes=50)
         alone = run.scaled / (1 - rho)
@@ -111,14 +120,17 @@ def common_token_speed(num_classes: int) -> float:
 
 @evidence
 def speed_of_the_common_token() -> Cases:
-    """-zdot_ml/(eta_Z xi_n) of the only common token by (10), which (13) takes for 1."""
+    """Measure -zdot_ml/(eta_Z xi_n) of the only common token by (10), which (13) takes for 1."""
     for num_classes in (2, 5, 10, 20):
         yield f"K = {num_classes}", common_token_speed(num_classes)
 
 
 @evidence
 def integral_of_the_drive() -> Cases:
-    """|1/4 ln(C_0 + 4 Gamma(t)) - eta_Z int_0^t xi_n| over the latter, at t = 700 (124), (129)."""
+    """Measure the error of 1/4 ln(C_0 + 4 Gamma(t)) for the integral of the drive (124), (129).
+
+    The value is |1/4 ln(C_0 + 4 Gamma(t)) - eta_Z int_0^t xi_n| over the latter, at t = 700.
+    """
     for c0 in (0.00625, 0.1, 1.0, 10.0):
         for eta_y in (0.5, 5.0):
             setting = FIGURE_3._replace(eta_y=eta_y, c0=c0)
@@ -129,7 +141,10 @@ def integral_of_the_drive() -> Cases:
 
 @evidence
 def inverted_ratio() -> Cases:
-    """|B(t_0) by (131) with nu = eta_Z/eta_Y over B(t_0) - 1|, K = C_0 = 1 as in Figure 9."""
+    """Measure the error of B(t_0) by (131) with the inverted ratio nu = eta_Z/eta_Y.
+
+    The value is |B(t_0) by (131) over B(t_0) - 1|, K = C_0 = 1 as in Figure 9.
+    """
     for size in (100, 10_000):
         for nu in (0.1, 0.5, 2.0, 10.0):
             setting = Setting(nu, 1.0, size, 1)
@@ -141,7 +156,7 @@ def inverted_ratio() -> Cases:
 
 @evidence
 def lasting_shift() -> Cases:
-    """Growth of the least c with h(s + c) >= h*(s) per factor e of s (Remark 2).
+    """Measure the growth of the least c with h(s + c) >= h*(s) per factor e of s (Remark 2).
 
     From s = 10^3/eta_Y to 10^4/eta_Y.
     """
@@ -155,7 +170,7 @@ def lasting_shift() -> Cases:
 
 @evidence
 def modified_drive() -> Cases:
-    """xi_n under the original update (7) over that under the modified one (26), same t.
+    """Measure xi_n under the original update (7) over that under the modified one (26), same t.
 
     Attention stands still; f_n.f_n' is just above the least that Assumption 2 allows.
     """
@@ -173,7 +188,7 @@ def modified_drive() -> Cases:
 
 @evidence
 def largest_eigenvalue(mixtures: dict[str, Mixture]) -> Cases:
-    """K |lambda_1| of E = F^T F - I at Z = 0, for the mixtures of the paper's experiments."""
+    """Measure K |lambda_1| of E = F^T F - I at Z = 0, for the paper's own mixtures."""
     for name, mixture in mixtures.items():
         if mixture.is_released:
             classes = sequence_classes(mixture)

@@ -10,7 +10,7 @@ ONE_QUERY = Mixture(
 )
 """Four sequence classes of one query, with one common token."""
 OVERLAPPING = ((2, 34), (6, 200), (20, 240))
-"""K and M of `example_features` on which statements about F are tried."""
+"""Sizes K and M of `example_features` on which statements about F are tried."""
 
 
 def deviation(found: ArrayLike, expected: ArrayLike) -> float:

@@ -27,14 +27,17 @@ from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
 Floats = NDArray[np.float64]
 
 VOCABULARY_SIZE = 1000
-"""M of the coefficients of Theorem 1, for which Assumption 2 asks M >> K^2."""
+"""Vocabulary size M of the coefficients of Theorem 1, for which Assumption 2 asks M >> K^2."""
 QUERIES = (2, 3, 5)
 COMMON_WEIGHTS = (0.2, 1.0, 3.0)
 
 
 @evidence
 def residual_correlation() -> Cases:
-    """Largest |E_nn' - (f_n.f_n' + 1(psi(n) = psi(n')))/2|, E with the residual connection."""
+    """Measure the largest error of the form of E_nn' with the residual connection.
+
+    The error is |E_nn' - (f_n.f_n' + 1(psi(n) = psi(n')))/2|.
+    """
     for name, classes, f in _overlapping_classes():
         found = correlations(residual_features(f, classes))
         expected = residual_correlations(correlations(f), classes.query)
@@ -43,7 +46,10 @@ def residual_correlation() -> Cases:
 
 @evidence
 def residual_beta() -> Cases:
-    """beta_nn'/(f_n.f_n' + 1(psi(n) = psi(n'))) between queries over that within a query."""
+    """Measure beta_nn' over its form, between queries over that within a query.
+
+    The form is f_n.f_n' + 1(psi(n) = psi(n')).
+    """
     for name, classes, f in _overlapping_classes():
         beta, within = _residual_betas(f, classes)
         overlap = float(f[:, 0] @ f[:, 1])
@@ -53,7 +59,7 @@ def residual_beta() -> Cases:
 
 @evidence
 def largest_beta_between_queries() -> Cases:
-    """Largest |beta_nn'| of classes of different queries over the smallest within a query."""
+    """Measure the largest |beta_nn'| between queries over the smallest within a query."""
     for name, classes, f in _overlapping_classes():
         beta, within = _residual_betas(f, classes)
         yield name, np.abs(np.where(within, 0, beta)).max() / beta[within].min()
@@ -61,7 +67,11 @@ def largest_beta_between_queries() -> Cases:
 
 @evidence
 def gradient_from_other_queries() -> Cases:
-    """|sum beta_nn' f_n'| over n' of other queries, over that of n's own query, largest (9)."""
+    """Measure the part of g_n that comes from other queries over that from its own (9).
+
+    The value is the largest |sum beta_nn' f_n'| over n' of other queries, over that of n's own
+    query.
+    """
     for name, classes, f in _overlapping_classes():
         beta, within = _residual_betas(f, classes)
         columns = residual_features(f, classes)
@@ -74,7 +84,7 @@ def gradient_from_other_queries() -> Cases:
 
 @evidence
 def token_shared_across_queries() -> Cases:
-    """zdot_ml of a token shared across queries over |zdot_ml| of one shared within the query.
+    """Measure zdot_ml of a token shared across queries over |zdot_ml| of one within a query.
 
     Eq. 10 with the residual connection, two queries with two classes each. Every class has a token
     of its own with weight 1; those of the shared tokens vary.
@@ -91,7 +101,10 @@ def token_shared_across_queries() -> Cases:
 
 @evidence
 def positional_bias() -> Cases:
-    """Largest difference of c_n with a bias z_0 and with P(l|n) exp(z_0), population flows."""
+    """Measure how far c_n with a bias z_0 is from c_n with P(l|n) exp(z_0).
+
+    The value is the largest difference along the population flows.
+    """
     classes = _mixture_classes(2, 1.0)
     size, times = classes.vocabulary_size, np.linspace(0, 100, 11)
     for seed in (1, 2):

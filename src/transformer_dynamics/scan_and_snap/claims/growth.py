@@ -37,14 +37,18 @@ FIGURE_3 = Setting(eta_y=1.0, eta_z=0.5, vocabulary_size=1000, num_classes=10)
 FIGURE_3_RATES = (0.5, 1.0, 2.0, 5.0)
 FIGURE_3_END = 700.0
 C0 = (0.00625, 1.0)
-"""The paper does not state C_0: the value that fits Figure 3's axis, and one without effect."""
+"""Values of C_0, which the paper does not state: the one that fits Figure 3's axis, and one without
+effect."""
 FIGURE_9 = {(100, 10.0): (0.5, 1, 2, 4, 8), (10_000, 1.0): (0.5, 1, 2, 4, 8)}
-"""eta_Z of each curve, by M and nu."""
+"""Learning rates eta_Z of the curves of Figure 9, by M and nu."""
 
 
 @evidence
 def cumulative() -> Cases:
-    """|(eta_Z/eta_Y) K (M-1)^2 h^2/2 - int eta_Z gamma| over the latter (128)."""
+    """Measure the error of the closed form (128) of Gamma over its integral.
+
+    The value is |(eta_Z/eta_Y) K (M-1)^2 h^2/2 - int eta_Z gamma| over the latter.
+    """
     for name, setting in _figure_3_settings():
         sizes = setting.eta_y, setting.vocabulary_size, setting.num_classes
         for time in (FIGURE_3_END / 10, FIGURE_3_END):
@@ -55,7 +59,10 @@ def cumulative() -> Cases:
 
 @evidence
 def branches() -> Cases:
-    """exp(2 B_n) by (14) over that of (129), where they differ most: up to t_0', and from t_0."""
+    """Measure exp(2 B_n) by (14) over that of (129), where they differ most.
+
+    One value is for the times up to t_0', one for those from t_0 on.
+    """
     for name, setting in _figure_3_settings(min(C0)):
         early, late = phase_times(setting)
         for phase, form, times in (
@@ -68,7 +75,7 @@ def branches() -> Cases:
 
 @evidence
 def scanning_pace() -> Cases:
-    """Largest d ln chi/d ln t for t <= t_0', chi = exp(2 B_n)."""
+    """Measure the largest d ln chi/d ln t for t <= t_0', chi = exp(2 B_n)."""
     for name, setting in _settings_with_both_c0():
         log_t = np.log(phase_times(setting)[0]) + np.linspace(-5, 0, 501)
         slope = np.gradient(2 * exponent(setting, np.exp(log_t)), log_t)
@@ -77,7 +84,10 @@ def scanning_pace() -> Cases:
 
 @evidence
 def snapping_pace() -> Cases:
-    """Growth of chi = exp(2 B_n) from t_0 to 10^5 t_0 over that of ln(M eta_Y t/K)."""
+    """Measure the growth of chi = exp(2 B_n) over that of ln(M eta_Y t/K) while snapping.
+
+    The times are t_0 and 10^5 t_0.
+    """
     for name, setting in _settings_with_both_c0():
         times = phase_times(setting)[1] * np.array([1, 1e5])
         chi = growth_limit(setting, times)
@@ -87,7 +97,10 @@ def snapping_pace() -> Cases:
 
 @evidence
 def transition_window() -> Cases:
-    """Time at which d chi/dt has halved from its largest value, 0 standing for t_0', 1 for t_0."""
+    """Measure the time at which d chi/dt has halved from its largest value.
+
+    The time is 0 at t_0', and 1 at t_0.
+    """
     for name, setting in _settings_with_both_c0():
         early, late = phase_times(setting)
         yield name, (_half_pace_time(setting) - early) / (late - early)
@@ -95,7 +108,10 @@ def transition_window() -> Cases:
 
 @evidence
 def transition_time() -> Cases:
-    """Time at which d chi/dt has halved, of a curve of Figure 3 over that of the next eta_Y."""
+    """Measure the time at which d chi/dt has halved over that at the next larger eta_Y.
+
+    The curves are those of Figure 3.
+    """
     for c0 in C0:
         for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
             yield (
@@ -106,7 +122,10 @@ def transition_time() -> Cases:
 
 @evidence
 def final_growth() -> Cases:
-    """Growth factor chi at t = 700 of a curve of Figure 3 over that of the next larger eta_Y."""
+    """Measure the growth factor chi at t = 700 over that at the next larger eta_Y.
+
+    The curves are those of Figure 3.
+    """
     for c0 in C0:
         for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
             ratio = growth_limit(setting, FIGURE_3_END) / growth_limit(other, FIGURE_3_END)
@@ -115,7 +134,10 @@ def final_growth() -> Cases:
 
 @evidence
 def late_growth() -> Cases:
-    """Smallest B_n at eta_Y over that at 2 eta_Y, same eta_Z, for t from the later t_0."""
+    """Measure the smallest B_n at eta_Y over that at 2 eta_Y, for t from the later t_0.
+
+    The learning rate eta_Z is the same.
+    """
     for name, setting in _settings_with_both_c0():
         times = phase_times(setting)[1] * np.logspace(0, 5, 100)
         fast = setting._replace(eta_y=2 * setting.eta_y)
@@ -125,7 +147,10 @@ def late_growth() -> Cases:
 
 @evidence
 def faster_rates() -> Cases:
-    """Smallest B_n at twice both rates over that at the rates, at the same 0 < t <= 10^5 t_0."""
+    """Measure the smallest B_n at twice both rates over that at the rates.
+
+    The times are the same, 0 < t <= 10^5 t_0.
+    """
     for name, setting in _settings_with_both_c0():
         times = phase_times(setting)[1] * np.logspace(-3, 5, 200)
         both = setting._replace(eta_y=2 * setting.eta_y, eta_z=2 * setting.eta_z)
@@ -135,7 +160,10 @@ def faster_rates() -> Cases:
 
 @evidence
 def growth_at_transition() -> Cases:
-    """|B_n(t_0) of each curve of Figure 9 over that of the first one of its panel - 1| (131)."""
+    """Measure how B_n(t_0) differs between the curves of a panel of Figure 9 (131).
+
+    The value is |B_n(t_0) of each curve over that of the first one of its panel - 1|.
+    """
     for (size, nu), rates in FIGURE_9.items():
         settings = [Setting(nu * eta_z, eta_z, size, 1) for eta_z in rates]
         grown = [exponent(setting, phase_times(setting)[1]) for setting in settings]
@@ -145,7 +173,10 @@ def growth_at_transition() -> Cases:
 
 @evidence
 def late_form() -> Cases:
-    """B_n(t) over (132), 1/2 ln ln(M eta_Y t/K) + 1/4 ln(2K (M-1)^2/(nu M^2)), from 10^5 t_0 on."""
+    """Measure B_n(t) over its late form (132), from 10^5 t_0 on.
+
+    The form is 1/2 ln ln(M eta_Y t/K) + 1/4 ln(2K (M-1)^2/(nu M^2)).
+    """
     for (size, nu), rates in FIGURE_9.items():
         for eta_z in rates[::2]:
             setting = Setting(nu * eta_z, eta_z, size, 1)
@@ -159,7 +190,10 @@ def late_form() -> Cases:
 
 @evidence
 def order_of_growth() -> Cases:
-    """B_n(t) over ln ln(M eta_Z nu t/K) - ln(nu/K) (133), at 10^50 and 10^200 times t_0."""
+    """Measure B_n(t) over its order (133), at 10^50 and 10^200 times t_0.
+
+    The order is ln ln(M eta_Z nu t/K) - ln(nu/K).
+    """
     for nu in (0.1, 1.0, 10.0):
         for num_classes in (1, 10):
             setting = Setting(nu, 1.0, 1000, num_classes)
@@ -173,10 +207,10 @@ def order_of_growth() -> Cases:
 
 @evidence
 def growth_while_scanning() -> Cases:
-    """Exponent of chi_l0(t), Eq. 10, over f_nl0^2(0)/2 ln(1 + 2 eta_Y eta_Z t^2/rho_0^4).
+    """Measure the exponent of chi_l0(t) by Eq. 10 over its lower bound by Theorem 4.
 
-    The lower bound of Theorem 4 with one common token, for which rho_0 = 1/f_nl at the start, and
-    with B_n(0) = 0 (erratum E6).
+    The bound is f_nl0^2(0)/2 ln(1 + 2 eta_Y eta_Z t^2/rho_0^4), with one common token, for which
+    rho_0 = 1/f_nl at the start, and with B_n(0) = 0 (erratum E6).
     """
     classes = classes_within(SINGLE)
     size, num_classes = classes.vocabulary_size, len(classes.support)

@@ -33,9 +33,10 @@ def example_mixtures(mixtures: dict[str, Mixture]) -> dict[str, Mixture]:
 
 @evidence
 def gradient(mixtures: dict[str, Mixture]) -> Cases:
-    """Largest |Eqs. 3-4 - automatic differentiation of (15)| over the largest entry of the latter.
+    """Measure the largest error of Eqs. 3-4 against automatic differentiation of (15).
 
-    Y and Z are random, a batch has 64 sequences of T = 128.
+    The error is over the largest entry of the latter. Y and Z are random, a batch has 64 sequences
+    of T = 128.
     """
     for name, mixture in example_mixtures(mixtures).items():
         drawn, classes = _draw_batches(mixture, 1, 64, 128), sequence_classes(mixture)
@@ -53,7 +54,10 @@ def gradient(mixtures: dict[str, Mixture]) -> Cases:
 
 @evidence
 def row_sums(mixtures: dict[str, Mixture]) -> Cases:
-    """Largest |row sum| of Y and of Z over the largest entry, after 30 updates from zero."""
+    """Measure the largest |row sum| of Y and of Z over the largest entry.
+
+    Y and Z come from 30 updates from zero.
+    """
     for name, mixture in example_mixtures(mixtures).items():
         classes = sequence_classes(mixture)
         model = _plain_model(classes)
@@ -68,7 +72,7 @@ def row_sums(mixtures: dict[str, Mixture]) -> Cases:
 
 @evidence
 def other_rows(mixtures: dict[str, Mixture]) -> Cases:
-    """Largest |dJ/dz_m'| of a sequence over all m' that are not its query m (Eq. 4)."""
+    """Measure the largest |dJ/dz_m'| of a sequence over all m' that are not its query m (Eq. 4)."""
     for name, mixture in example_mixtures(mixtures).items():
         classes = sequence_classes(mixture)
         drawn = _draw_batches(mixture, 1, 1, 128)
@@ -79,7 +83,10 @@ def other_rows(mixtures: dict[str, Mixture]) -> Cases:
 
 @evidence
 def attention_limit(mixtures: dict[str, Mixture]) -> Cases:
-    """Slope of ln E|X^T b_T - c_n|_1 against ln T between two lengths (Lemma 2), at random Z."""
+    """Measure the slope of ln E|X^T b_T - c_n|_1 against ln T between two lengths (Lemma 2).
+
+    Z is random.
+    """
     known = example_mixtures(mixtures)
     for name in (SYN_SMALL, SYN_MEDIUM):
         distances = [
@@ -93,7 +100,10 @@ def attention_limit(mixtures: dict[str, Mixture]) -> Cases:
 
 @evidence
 def frequency_bound(mixtures: dict[str, Mixture]) -> Cases:
-    """Share of sequences beyond Lemma 18's bound of |q_l - P(l|m,n)|, over delta, worst token."""
+    """Measure the share of sequences beyond Lemma 18's bound over delta, of the worst token.
+
+    The bound is that of |q_l - P(l|m,n)|.
+    """
     for length in LENGTHS[:3]:
         mixture = mixtures["syn_small"]
         drawn = _draw_batches(mixture, 40, 64, length)
@@ -113,7 +123,7 @@ def _draw_batches(mixture: Mixture, steps: int, batch_size: int, length: int) ->
 
 
 def _random_parameters(size: int) -> tuple[Tensor, Tensor]:
-    """Return [M, M] Y and Z."""
+    """Draw random Y and Z [M, M]."""
     y, z = np.random.default_rng(1).normal(size=(2, size, size))
     return torch.from_numpy(y), torch.from_numpy(z)
 

@@ -21,26 +21,27 @@ from transformer_dynamics.scan_and_snap.theory.decoder import (
 Floats = NDArray[np.float64]
 
 SIZE, ETA_Y = 1000, 0.01
-"""M and an eta_Y above M^{-0.99} with which Nbar lies before and after Lemma 9's transition."""
+"""Vocabulary size M, and an eta_Y above M^{-0.99} with which Nbar lies before and after Lemma 9's
+transition."""
 
 
 class Draws(NamedTuple):
     """N updates of K classes, and how often one of them is drawn."""
 
     name: str
-    """K and N."""
+    """Name of the case, with K and N."""
     num_classes: int
-    """K."""
+    """Number K of sequence classes."""
     updates: int
-    """N, 100 K^2 or more, as N >> K^2."""
+    """Number N of updates, 100 K^2 or more, as N >> K^2."""
     counts: NDArray[np.int64]
-    """[C] numbers N_n that occur, all but 1e-12 of them."""
+    """[C] Numbers N_n of draws of a class that occur, all but 1e-12 of them."""
     probabilities: Floats
-    """[C] of these numbers."""
+    """[C] Probability of each of these numbers."""
 
     @property
     def mean(self) -> int:
-        """ceil(N/K)."""
+        """Mean number of draws of a class, rounded up: ceil(N/K)."""
         return -(-self.updates // self.num_classes)
 
     def probability_beyond(self, deviation: NDArray[np.float64 | np.int64], bound: float) -> float:
@@ -50,7 +51,10 @@ class Draws(NamedTuple):
 
 @evidence
 def number_of_draws() -> Cases:
-    """P(|N_n - ceil(N/K)| > sqrt(N/2 ln(2/delta)) + 1) over delta (Lemma 10)."""
+    """Measure how often N_n departs too far from N/K, over delta (Lemma 10).
+
+    The value is P(|N_n - ceil(N/K)| > sqrt(N/2 ln(2/delta)) + 1) over delta.
+    """
     for draws, delta in _all_draws():
         bound = np.sqrt(draws.updates / 2 * np.log(2 / delta)) + 1
         yield (
@@ -61,7 +65,10 @@ def number_of_draws() -> Cases:
 
 @evidence
 def progress() -> Cases:
-    """P(|h(N_n) - h(Nbar)| > h(Nbar) Delta/Nbar) over delta (Lemma 11)."""
+    """Measure how often h(N_n) departs too far from h(Nbar), over delta (Lemma 11).
+
+    The value is P(|h(N_n) - h(Nbar)| > h(Nbar) Delta/Nbar) over delta.
+    """
     for draws, delta in _all_draws():
         h, mean = (h_continuous(ETA_Y, SIZE, at) for at in (draws.counts, draws.mean))
         relative = _delta_radius(draws, delta) / draws.mean
@@ -70,7 +77,9 @@ def progress() -> Cases:
 
 @evidence
 def error() -> Cases:
-    """P(|e(N_n)/e(Nbar) - 1| > sigma') over delta, e = 1/(M - 1 + exp(M h)) (Lemma 11).
+    """Measure how often the error e(N_n) departs too far from e(Nbar), over delta (Lemma 11).
+
+    The value is P(|e(N_n)/e(Nbar) - 1| > sigma') over delta, e = 1/(M - 1 + exp(M h)).
 
     sigma' = eta_Y Delta/3, or Delta/Nbar from N = 2 K (1 + omega_1) ln(M)/eta_Y on.
     """
@@ -86,10 +95,11 @@ def error() -> Cases:
 
 @evidence
 def decoder() -> Cases:
-    """K P(|theta_n| > K/sqrt(N) sqrt(ln(K/delta))) over delta (Lemma 12, Theorem 5).
+    """Measure how often theta_n is too large, over delta (Lemma 12, Theorem 5).
 
-    w_n = (1 + theta_n) (M-1) h(Nbar) zeta_n after N_n updates (26). K times the probability of one
-    class is at least that of any of them.
+    The value is K P(|theta_n| > K/sqrt(N) sqrt(ln(K/delta))) over delta, where w_n = (1 + theta_n)
+    (M-1) h(Nbar) zeta_n after N_n updates (26). K times the probability of one class is at least
+    that of any of them.
     """
     for draws, delta in _all_draws():
         reached = h_steps(ETA_Y, SIZE, int(draws.counts[-1]))[draws.counts]

@@ -27,17 +27,17 @@ class Runs(NamedTuple):
     """Values on the support of every sequence class, of the runs of one mixture."""
 
     array: Floats
-    """[seed, iteration, cell, K, S]."""
+    """[seed, iteration, cell, K, S] Values on the supports."""
     cells: pd.DataFrame
-    """eta_z and ratio of each cell."""
+    """Columns eta_z and ratio, a row for each cell."""
     seeds: list[int]
-    """Ascending."""
+    """Seeds of the runs, ascending."""
     iterations: list[int]
     """Numbers of updates, ascending."""
     classes: SequenceClasses
-    """The mixture's."""
+    """Sequence classes of the mixture."""
     num_common: int
-    """The first tokens of every support are common."""
+    """Number of common tokens, which are the first of every support."""
 
     def distinct(self) -> Floats:
         """Return [seed, iteration, cell, K, distinct tokens], the rarest token first."""

@@ -18,16 +18,17 @@ from transformer_dynamics.scan_and_snap.settings.training import Mixture, Sample
 from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
 AT_ONCE = 512
-"""Sequences whose tokens are found together."""
+"""Number of sequences whose tokens are found together."""
 
 
 class Sequences(NamedTuple):
     """All training batches of one run."""
 
     classes: NDArray[np.uint16]
-    """[steps, batch] class of each sequence."""
+    """[steps, batch] Class of each sequence."""
     counts: NDArray[np.uint16]
-    """[steps, batch, S] how often each token of the class's support occurs; sums to T - 1."""
+    """[steps, batch, S] Number of times that each token of the class's support occurs; the sum is T
+    - 1."""
 
 
 def sample(

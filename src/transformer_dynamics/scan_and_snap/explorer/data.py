@@ -76,7 +76,7 @@ def data(settings: Settings, tables: Mapping[str, Path]) -> dict[str, Any]:
 
 
 def _is_gradient_flow(experiment: ExperimentSettings) -> bool:
-    """Tell if the population flow is the limit of its training, on one mixture."""
+    """Say whether the population flow is the limit of an experiment's training, on one mixture."""
     training = experiment.training
     departs = training.momentum or training.residual or training.query_among_keys
     is_plain = training.optimizer == "sgd" and training.initialization == "zero" and not departs
@@ -131,5 +131,5 @@ def _end_time(eta_y: float, mixture: Mixture) -> float:
 
 
 def _round_number(value: float) -> float:
-    """Drop what the last bits add: 0.6 for 3 x 0.2."""
+    """Return a number without what its last bits add: 0.6 for 3 x 0.2."""
     return float(f"{value:.12g}")

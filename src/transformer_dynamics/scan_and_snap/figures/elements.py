@@ -30,7 +30,7 @@ class RunsFigure(Figure):
     """Name of the experiment that is drawn."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Return the one table."""
+        """Return the one metric that the figure shows."""
         return [(self.experiment, self.metric)]
 
 

@@ -29,7 +29,7 @@ class Panel(NamedTuple):
     """The curves of one erratum, and the labels of their axes."""
 
     curves: "Callable[[], Curves]"
-    """Name, x and y of each curve."""
+    """Function that gives name, x and y of each curve."""
     what: str
     """Subject of the erratum."""
     quantity: str
@@ -54,7 +54,7 @@ def table(figure: Errata) -> "pd.DataFrame":
 
 
 def _sign_of_e_prime() -> "Curves":
-    """Return E'_12 of two classes with f_1.f_2 = rho: rho/(1-rho^2) by Lemma 14."""
+    """Yield E'_12 of two classes with f_1.f_2 = rho: rho/(1-rho^2) by Lemma 14."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.coupling import e_prime
@@ -66,7 +66,7 @@ def _sign_of_e_prime() -> "Curves":
 
 
 def _late_speed() -> "Curves":
-    """Return gamma over its form, where it is largest for t >= t_0, by M; K = 10, eta_Y = 1."""
+    """Yield gamma over its form, where it is largest for t >= t_0, by M; K = 10, eta_Y = 1."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.decoder import gamma, snapping_start
@@ -82,7 +82,7 @@ def _late_speed() -> "Curves":
 
 
 def _sign_in_beta() -> "Curves":
-    """Return beta_12 of two classes with f_1.f_2 = rho among 34 tokens."""
+    """Yield beta_12 of two classes with f_1.f_2 = rho among 34 tokens."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.coupling import theorem1_coefficients
@@ -98,7 +98,7 @@ def _sign_in_beta() -> "Curves":
 
 
 def _slower_logits() -> "Curves":
-    """Return w_nn/((M-1) h*) after 50 passes of the original update; K = 4, M = 1,000."""
+    """Yield w_nn/((M-1) h*) after 50 passes of the original update; K = 4, M = 1,000."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.updates import remark_1
@@ -111,7 +111,7 @@ def _slower_logits() -> "Curves":
 
 
 def _speed_of_the_common_token() -> "Curves":
-    """Return -zdot_ml/(eta_Z xi_n) of the only common token, by K."""
+    """Yield -zdot_ml/(eta_Z xi_n) of the only common token, by K."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.claims.errata import common_token_speed
@@ -122,7 +122,7 @@ def _speed_of_the_common_token() -> "Curves":
 
 
 def _integral_of_the_drive() -> "Curves":
-    """Return B_n(t) in the setting of Figure 3 at eta_Y = 1, C_0 = 0.00625."""
+    """Yield B_n(t) in the setting of Figure 3 at eta_Y = 1, C_0 = 0.00625."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent
@@ -134,7 +134,7 @@ def _integral_of_the_drive() -> "Curves":
 
 
 def _inverted_ratio() -> "Curves":
-    """Return B(t_0), and (131) for it with nu = eta_Z/eta_Y; M = 100, K = C_0 = 1."""
+    """Yield B(t_0), and (131) for it with nu = eta_Z/eta_Y; M = 100, K = C_0 = 1."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.growth import (
@@ -152,7 +152,7 @@ def _inverted_ratio() -> "Curves":
 
 
 def _lasting_shift() -> "Curves":
-    """Return least c with h(s + c) = h*(s), M = 1,000 and eta_Y = 1; as printed it stands still."""
+    """Yield the least c with h(s + c) = h*(s), M = 1,000, eta_Y = 1; as printed it stands still."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.decoder import h_steps, h_time

@@ -45,7 +45,7 @@ class Fig2(RunsFigure):
     kind: Literal["fig2"]
     """Kind of the figure."""
     seed: int
-    """The seed that is drawn."""
+    """Seed that is drawn."""
     sequence_classes: Counts
     """Sequence classes n = 1, 2, ... that are drawn, one row each."""
     frozen_after: float = Field(default=4, gt=1)

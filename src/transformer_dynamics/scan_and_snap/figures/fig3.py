@@ -34,15 +34,15 @@ class Fig3(Figure):
     kind: Literal["fig3"]
     """Kind of the figure."""
     num_classes: int = Field(ge=1, le=10**9)
-    """K."""
+    """Number K of sequence classes."""
     vocabulary_size: Size
-    """M."""
+    """Vocabulary size M."""
     eta_z: Positive
     """Learning rate of Z."""
     eta_y: Positives
     """Learning rates of Y, a curve each."""
     c0: Positive
-    """C_0 = rho_0^4/K, which the paper does not state."""
+    """Constant C_0 = rho_0^4/K, which the paper does not state."""
     last_time: Positive
     """End of the time axis, in updates."""
     points: Points = 281

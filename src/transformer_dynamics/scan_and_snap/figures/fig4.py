@@ -28,7 +28,7 @@ class HeatMaps(RunsFigure):
     metric: ClassVar[Metric] = "attention"
     picture: ClassVar[str] = "png"
     seed: int
-    """The seed that is drawn."""
+    """Seed that is drawn."""
     iterations: Annotated[
         list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(refuse_repeated)
     ]

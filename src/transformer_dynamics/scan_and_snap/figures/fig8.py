@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 UPDATES: dict[str, Any] = {"linewidth": 1.8, "alpha": 0.5, "solid_capstyle": "butt"}
 CONTINUOUS: dict[str, Any] = {"linewidth": 0.7}
-"""Broad and pale, so that the thin curve is seen within."""
+"""Style of the thin curve of h, which is seen within the broad and pale one of h*, `UPDATES`."""
 
 
 class Fig8Panel(Strict):
     """One panel of Figure 8."""
 
     vocabulary_size: Size
-    """M."""
+    """Vocabulary size M."""
     eta_y: Positives
     """Learning rates of Y, a curve each."""
     last_step: int = Field(ge=1, le=100_000)

@@ -28,9 +28,9 @@ class Fig9Panel(Strict):
     """One panel of Figure 9."""
 
     vocabulary_size: Size
-    """M."""
+    """Vocabulary size M."""
     nu: Positive
-    """eta_Y / eta_Z, the same for all curves."""
+    """Ratio nu = eta_Y / eta_Z, the same for all curves."""
     eta_z: Positives
     """Learning rates of Z, a curve each."""
     last_time: Positive
@@ -45,9 +45,9 @@ class Fig9(Figure):
     kind: Literal["fig9"]
     """Kind of the figure."""
     num_classes: int = Field(ge=1, le=10**9)
-    """K, which the paper does not state."""
+    """Number K of sequence classes, which the paper does not state."""
     c0: Positive
-    """C_0, which the paper does not state."""
+    """Constant C_0, which the paper does not state."""
     panels: list[Fig9Panel] = Field(min_length=1)
     """Panels from left to right."""
     points: Points = 251

@@ -38,11 +38,11 @@ class Findings(RunsFigure):
     kind: Literal["findings"]
     """Kind of the figure."""
     num_classes: int = Field(ge=2, le=1000)
-    """K of finding A."""
+    """Number K of sequence classes of finding A."""
     vocabulary_size: Size
-    """M of finding A."""
+    """Vocabulary size M of finding A."""
     correlations: list[Annotated[float, Field(gt=0, lt=1)]] = Field(min_length=1)
-    """rho = f_n.f_n' of finding A, equal for all pairs."""
+    """Correlations rho = f_n.f_n' of finding A, equal for all pairs."""
     passes: int = Field(ge=1, le=100_000)
     """Length of finding A, in updates of each class at eta_Y = 1."""
     num_last: list[Annotated[int, Field(ge=1, le=1000)]] = Field(min_length=1)
@@ -75,7 +75,7 @@ def table(figure: Findings, measured: Measured[MetricJob]) -> "pd.DataFrame":
 
 
 def _update_curves(figure: Findings) -> Iterator["pd.DataFrame"]:
-    """Return A: xi_n of the true (7) and the modified (26) decoder, against eta_Y t/K."""
+    """Yield A: xi_n of the true (7) and the modified (26) decoder, against eta_Y t/K."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations, frozen_flow

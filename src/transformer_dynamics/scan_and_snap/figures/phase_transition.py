@@ -32,7 +32,7 @@ class PhaseTransition(RunsFigure):
     )  # fmt: skip
     uses: ClassVar[tuple[str, ...]] = ("metrics",)
     kind: Literal["phase_transition"]
-    """One marker per mixture."""
+    """Kind of the figure, which has one marker per mixture."""
 
 
 def table(

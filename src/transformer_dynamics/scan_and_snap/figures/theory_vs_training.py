@@ -43,7 +43,7 @@ class TheoryVsTraining(RunsFigure):
         "eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds",
     )  # fmt: skip
     kind: Literal["theory_vs_training"]
-    """One column per ratio."""
+    """Kind of the figure, which has one column per ratio."""
 
 
 def table(figure: TheoryVsTraining, measured: Measured[MetricJob]) -> "pd.DataFrame":

@@ -57,9 +57,9 @@ class SamplingChange(Strict):
     steps: Count | None = None
     """Number of batches."""
     batch_size: Count | None = None
-    """Sequences per batch."""
+    """Number of sequences per batch."""
     sequence_length: Length | None = None
-    """T."""
+    """Length T of a sequence, the query token included."""
 
 
 class TrainingChange(Strict):
@@ -70,16 +70,16 @@ class TrainingChange(Strict):
     initialization: Literal["zero", "uniform"] | None = None
     """Start of Y and Z."""
     residual: bool | None = None
-    """The query's one-hot vector added to the attention's output."""
+    """True if the query's one-hot vector is added to the attention's output."""
     query_among_keys: bool | None = None
-    """The query as a key of its own attention."""
+    """True if the query is a key of its own attention."""
 
 
 class Variant(Strict):
     """One other reading of the paper, or one departure from it."""
 
     title: str = Field(min_length=1)
-    """Its name in figures."""
+    """Name of the variant in figures."""
     sampling: SamplingChange = SamplingChange()
     """Changed settings of sampling."""
     training: TrainingChange = TrainingChange()

@@ -46,20 +46,21 @@ class Turn(Strict):
     """The time at which growth turns, and how it is found."""
 
     slope: Factor
-    """The slope of growth at a time t is that from t/slope to slope t."""
+    """Factor of time: the slope of growth at a time t is that from t/slope to slope t."""
     parabola: Factor
-    """A parabola is fitted to the slopes at times within this factor of that of the largest."""
+    """Factor of time: a parabola is fitted to the slopes at times within it of the largest
+    slope's."""
 
 
 class MetricSettings(Strict):
     """Constants by which claims about training are measured."""
 
     small_error: SmallError
-    """The loss that stands for the error of predictions."""
+    """Loss that stands for the error of predictions."""
     learnt: Annotated[float, Field(gt=1)]
-    """A task is learnt when the loss is below its start over this number."""
+    """Divisor of the loss at the start: a task is learnt when the loss is below their quotient."""
     parts: Count
-    """Equal parts of training, in each of which the dominant share must rise."""
+    """Number of equal parts of training, in each of which the dominant share must rise."""
     turn: Turn
     """Slopes and fit that find the turn of growth."""
     least_t_0: Positive
@@ -70,6 +71,6 @@ class MetricJob(TrainJob):
     """All that a table of one metric over all seeds depends on."""
 
     metric: Metric
-    """The table: `loss` has the mean loss of every batch before its update, in nats."""
+    """Metric of the table: `loss` has the mean loss of every batch before its update, in nats."""
     recall_thresholds: dict[str, Thresholds]
     """Thresholds of each mixture; empty for other metrics than `recall`."""

@@ -32,7 +32,7 @@ class Mixture(Strict):
 
     @property
     def num_classes(self) -> int:
-        """K, the number of sequence classes and of next tokens."""
+        """Number K of sequence classes, which is that of next tokens."""
         return self.num_last * self.next_tokens_per_query
 
     @property
@@ -42,7 +42,7 @@ class Mixture(Strict):
 
     @property
     def vocabulary_size(self) -> int:
-        """M: contextual tokens, query tokens and next tokens."""
+        """Vocabulary size M: contextual tokens, query tokens and next tokens."""
         return self.num_contextual + self.num_last + self.num_classes
 
     @property
@@ -77,13 +77,14 @@ class Sampling(Strict):
     """Stream, number and length of training sequences."""
 
     stream: Literal["authors", "independent"]
-    """`authors`: the released code's random calls in their order. `independent`: named scopes."""
+    """Stream of random numbers. `authors`: the released code's random calls in their order.
+    `independent`: named scopes."""
     steps: Count
     """Number of batches, one per update."""
     batch_size: Count
-    """Sequences per batch."""
+    """Number of sequences per batch."""
     sequence_length: Length
-    """T, the query token included: T - 1 contextual tokens are drawn."""
+    """Length T of a sequence, the query token included: T - 1 contextual tokens are drawn."""
 
 
 class Adam(Strict):
@@ -92,16 +93,16 @@ class Adam(Strict):
     beta_1: Decay
     """Decay of the mean of gradients from one update to the next."""
     beta_2: Decay
-    """Decay of the mean of their squares."""
+    """Decay of the mean of squared gradients from one update to the next."""
     epsilon: float = Field(ge=1e-12)
-    """Added to the root of the latter."""
+    """Number that is added to the root of the mean of squared gradients."""
 
 
 class Training(Strict):
     """Optimiser, rates and start of the decoder Y and of the attention logits Z."""
 
     optimizer: Literal["sgd", "adam"]
-    """SGD with momentum or Adam, both as in PyTorch, without weight decay."""
+    """Optimiser: SGD with momentum or Adam, both as in PyTorch, without weight decay."""
     momentum: Decay = 0.9
     """Momentum of `sgd`; `adam` does not use it."""
     adam: Adam | None = None
@@ -111,13 +112,15 @@ class Training(Strict):
     ratio: Positives
     """Ratios eta_Y / eta_Z."""
     initialization: Literal["zero", "uniform"]
-    """`uniform`: Y and Z in U(-1/sqrt(M), 1/sqrt(M)), PyTorch's default of a linear layer."""
+    """Start of Y and Z. `zero`: 0. `uniform`: in U(-1/sqrt(M), 1/sqrt(M)), PyTorch's default of a
+    linear layer."""
     residual: bool = False
-    """Add the query's one-hot vector to the attention's output before it is normalised."""
+    """True if the query's one-hot vector is added to the attention's output before that is
+    normalised."""
     query_among_keys: bool = False
-    """The query token is one of the keys, too; the paper and the released code leave it out.
-    The metrics of attention stay on the contextual tokens: they take long sequences, in which the
-    share of one query token vanishes."""
+    """True if the query token is one of the keys, too; the paper and the released code leave it
+    out. The metrics of attention stay on the contextual tokens: they take long sequences, in which
+    the share of one query token vanishes."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number format of training."""
     recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(refuse_repeated)] = []
@@ -131,7 +134,7 @@ class Training(Strict):
 
     @property
     def cells(self) -> list[tuple[float, float]]:
-        """(eta_Z, eta_Y / eta_Z) of every cell of the sweep, in the order of training."""
+        """Learning rate eta_Z and ratio eta_Y / eta_Z of every cell, in the order of training."""
         return [(eta_z, ratio) for eta_z in self.eta_z for ratio in self.ratio]
 
 
@@ -159,5 +162,5 @@ class TrainJob(SampleJob):
 
     @property
     def sample_job(self) -> SampleJob:
-        """The job that draws this one's sequences."""
+        """Job that draws the sequences of this one."""
         return SampleJob(mixtures=self.mixtures, sampling=self.sampling)

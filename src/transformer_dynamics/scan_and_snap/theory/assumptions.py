@@ -118,17 +118,17 @@ class Assumption2:
     """Assumption 2, number by number."""
 
     largest: float
-    """|lambda_1|, the largest absolute eigenvalue of E."""
+    """Largest absolute eigenvalue |lambda_1| of E."""
     largest_limit: float
-    """1/K: |lambda_1| must be below."""
+    """Limit 1/K, below which |lambda_1| must be."""
     smallest: float
-    """min_i |lambda_i|."""
+    """Smallest absolute eigenvalue min_i |lambda_i| of E."""
     smallest_limit: float
-    """sqrt(6/M): min_i |lambda_i| must be at least this (the proof's (93) needs exactly this)."""
+    """Limit sqrt(6/M), which min_i |lambda_i| must reach (the proof's (93) needs exactly this)."""
 
     @property
     def holds(self) -> bool:
-        """True if both eigenvalue limits hold; M >> K^2 has no threshold."""
+        """True if the limits of both eigenvalues hold; M >> K^2 has no threshold."""
         return self.largest < self.largest_limit and self.smallest >= self.smallest_limit
 
 

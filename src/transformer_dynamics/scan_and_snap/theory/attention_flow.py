@@ -45,11 +45,11 @@ class AttentionFlow(NamedTuple):
     """A solution of (10)."""
 
     attention_logits: Floats
-    """[T, L, M] rows z_m of Z."""
+    """[T, L, M] Rows z_m of Z."""
     exponents: Floats
-    """[T, K] B_n(t) = eta_Z int_0^t xi_n."""
+    """[T, K] Exponent B_n(t) = eta_Z int_0^t xi_n."""
     drive: Floats
-    """[T, K] xi_n(t)."""
+    """[T, K] Drive xi_n(t)."""
 
 
 def attention_flow(

@@ -80,9 +80,9 @@ class Coefficients(NamedTuple):
     """g_n in the basis F: the coefficient of f_n, and minus those of the other f_n'."""
 
     iota: Floats
-    """[K] iota_n."""
+    """[K] Coefficients iota_n."""
     beta: Floats
-    """[K, K] beta_nn'; the diagonal is 0."""
+    """[K, K] Coefficients beta_nn'; the diagonal is 0."""
 
 
 def theorem1_coefficients(

@@ -30,7 +30,7 @@ from transformer_dynamics.scan_and_snap.theory.assumptions import (
 Floats = NDArray[np.float64]
 
 SMALL = 1e-8
-"""M eta_Y s below which the logarithms of `h_continuous` cancel."""
+"""Value of M eta_Y s below which the logarithms of `h_continuous` cancel."""
 GAP_LIMIT = 2.0
 """Upper bound of (h* - h) M/eta_Y, by Lemma 7."""
 

@@ -41,15 +41,15 @@ class Setting(NamedTuple):
     eta_z: float
     """Learning rate of Z."""
     vocabulary_size: int
-    """M."""
+    """Vocabulary size M."""
     num_classes: int
-    """K."""
+    """Number K of sequence classes."""
     c0: float = 1.0
-    """C_0 = rho_0^4/K."""
+    """Constant C_0 = rho_0^4/K."""
 
     @property
     def nu(self) -> float:
-        """eta_Y/eta_Z, as Appendix F's text defines it (Fig. 9's caption inverts it)."""
+        """Ratio nu = eta_Y/eta_Z, as Appendix F's text defines it (Fig. 9's caption inverts it)."""
         return self.eta_y / self.eta_z
 
     def check(self) -> None:

@@ -33,7 +33,7 @@ def require_ascending_times(times: ArrayLike) -> Floats:
 def integrate(
     slope: Callable[[float, Floats], Floats], initial: Floats, times: Floats, tolerance: float
 ) -> Floats:
-    """Integrate from t = 0.
+    """Integrate a flow from t = 0.
 
     The softmax saturates as it is learnt, so that the fastest rate of these flows falls like 1/t
     and an explicit method of high order is rarely slowed by stiffness.

@@ -35,17 +35,18 @@ class PopulationFlow(NamedTuple):
     """A solution of the population flow."""
 
     attention_logits: Floats
-    """[T, L, M] rows z_m of Z."""
+    """[T, L, M] Rows z_m of Z."""
     attention: Floats
-    """[T, K, S] c_n on the support of each class."""
+    """[T, K, S] Attention c_n on the support of each class."""
     exponents: Floats
-    """[T, K] B_n(t) = eta_Z/K int_0^t xi_n, with class n's sampling probability; NaN as `drive`."""
+    """[T, K] Exponent B_n(t) = eta_Z/K int_0^t xi_n, with class n's sampling probability; NaN as
+    `drive`."""
     drive: Floats
-    """[T, K] xi_n(t) as the distinct tokens feel it; NaN for a class without them."""
+    """[T, K] Drive xi_n(t) as the distinct tokens feel it; NaN for a class without them."""
     columns: Ints
-    """[M] index of each token's column in `decoder_columns`."""
+    """[M] Index of each token's column in `decoder_columns`."""
     decoder_columns: Floats
-    """[T, M, G] the different columns of Y."""
+    """[T, M, G] Columns of Y that differ."""
 
     def decoder(self, index: int) -> Floats:
         """Return [M, M] Y at one of the times."""

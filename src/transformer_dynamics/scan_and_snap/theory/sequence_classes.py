@@ -16,17 +16,17 @@ class SequenceClasses:
     """K sequence classes over a vocabulary of M tokens, each with a support of S tokens."""
 
     vocabulary_size: int
-    """Number of tokens, M."""
+    """Number M of tokens."""
     support: Ints
-    """[K, S] token ids l with P(l|m,n) > 0."""
+    """[K, S] Ids of the tokens l with P(l|m,n) > 0."""
     probabilities: Floats
-    """[K, S] P(l|m,n) of those tokens; every row sums to 1."""
+    """[K, S] Probability P(l|m,n) of those tokens; every row sums to 1."""
     query: Ints
-    """[K] index of the class's query in `query_tokens`, psi(n)."""
+    """[K] Index psi(n) of the class's query in `query_tokens`."""
     query_tokens: Ints
-    """[L] token ids of the queries m."""
+    """[L] Ids of the query tokens m."""
     next_tokens: Ints
-    """[K] token id of the class's next token n."""
+    """[K] Id of the class's next token n."""
 
     @property
     def num_contextual(self) -> int:
@@ -35,7 +35,7 @@ class SequenceClasses:
 
     @property
     def distinct(self) -> NDArray[np.bool_]:
-        """[K, S] true for a token that occurs in this class only, |Omega(l)| = 1."""
+        """[K, S] True for a token that occurs in this class only, |Omega(l)| = 1."""
         occurrences = np.bincount(self.support.ravel(), minlength=self.vocabulary_size)
         return np.asarray(occurrences[self.support] == 1)
 

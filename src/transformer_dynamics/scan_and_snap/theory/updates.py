@@ -92,11 +92,11 @@ class Remark1(NamedTuple):
     """w_nn under the unmodified update with equal correlations, and two readings of Remark 1."""
 
     simulated: float
-    """w_nn after the updates of (7)."""
+    """Logit w_nn after the updates of (7)."""
     scaled: float
-    """(1-rho) (M-1) h*, as (43) prints."""
+    """Logit (1-rho) (M-1) h*, as (43) prints."""
     slowed: float
-    """(M-1) h* run at the 'effective learning rate' (1-rho) eta_Y."""
+    """Logit (M-1) h* run at the 'effective learning rate' (1-rho) eta_Y."""
 
 
 def equal_correlations(num_classes: int, rho: float) -> Floats:

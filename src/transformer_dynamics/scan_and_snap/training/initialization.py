@@ -14,9 +14,9 @@ class Matrices(NamedTuple):
     """Parameters as the paper writes them."""
 
     decoder: NDArray[np.floating]
-    """[M, M] Y, rows: tokens attended to, columns: next tokens."""
+    """[M, M] Decoder Y, rows: tokens attended to, columns: next tokens."""
     attention_logits: NDArray[np.floating]
-    """[M, M] Z, rows: queries, columns: keys."""
+    """[M, M] Attention logits Z, rows: queries, columns: keys."""
 
 
 def initial_matrices(mixture: Mixture, initialization: str, stream: str, seed: int) -> Matrices:

@@ -20,7 +20,7 @@ class LiteralRun(NamedTuple):
     loss: list[float]
     """Mean loss of each batch before its update."""
     attention_logits: Tensor
-    """[M, M] final Z."""
+    """[M, M] Attention logits Z in the end."""
 
 
 def literal_loss(

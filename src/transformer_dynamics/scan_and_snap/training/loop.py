@@ -23,9 +23,9 @@ class Run(NamedTuple):
     """Records of the training of one seed on one mixture."""
 
     attention_logits: NDArray[np.floating]
-    """[recorded, G, L, M] rows z_m of Z at the recorded numbers of updates."""
+    """[recorded, G, L, M] Rows z_m of Z at the recorded numbers of updates."""
     loss: NDArray[np.floating]
-    """[steps, G] mean loss of each batch before its update."""
+    """[steps, G] Mean loss of each batch before its update."""
 
 
 def train(

@@ -37,23 +37,23 @@ class Parameters(NamedTuple):
     """Parameters, or their gradient, of G cells."""
 
     decoder: Tensor
-    """[R, G, M] rows of Y for the R tokens that can be attended to."""
+    """[R, G, M] Rows of Y for the R tokens that can be attended to."""
     attention_logits: Tensor
-    """[G, L, M] rows z_m of Z for the L queries."""
+    """[G, L, M] Rows z_m of Z for the L queries."""
 
 
 class Batch(NamedTuple):
     """One batch, its B sequences sorted by class."""
 
     classes: Tensor
-    """[B] class of each sequence."""
+    """[B] Class of each sequence."""
     log_counts: Tensor
-    """[B, S] logarithm of each support token's count, -inf for none.
+    """[B, S] Logarithm of each support token's count, -inf for none.
 
     [B, S + 1] in a model whose last column is the query.
     """
     blocks: list[tuple[int, int, int]]
-    """(class, first sequence, end) of each class that occurs."""
+    """Class, first sequence and end of each class that occurs."""
 
 
 class Model:

@@ -23,16 +23,16 @@ class Corpus(NamedTuple):
     """The words of a corpus as numbers."""
 
     words: list[str]
-    """[V] the words by id."""
+    """[V] Words by id."""
     counts: NDArray[np.int64]
-    """[V] how often each occurs in the training text."""
+    """[V] Number of times that each word occurs in the training text."""
     train: NDArray[np.int32]
-    """Ids of the training text."""
+    """[N] Ids of the words of the training text."""
     valid: NDArray[np.int32]
-    """Ids of the validation text."""
+    """[N] Ids of the words of the validation text."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return its fields as arrays."""
+        """Return the fields of the corpus as arrays."""
         return {name: np.asarray(values) for name, values in self._asdict().items()}
 
     @classmethod
@@ -45,7 +45,7 @@ class Columns(NamedTuple):
     """A split laid out for training: each column is a stretch of running text."""
 
     words: NDArray[np.integer]
-    """[rows, columns] word ids; row i + 1 holds the next words of row i."""
+    """[rows, columns] Ids of words; row i + 1 holds the next words of row i."""
 
     def chunk(self, index: int, length: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Return words and next words [columns, length] of a chunk; the last one may be shorter."""
@@ -59,7 +59,7 @@ class Columns(NamedTuple):
 
 
 def sample(job: TokenJob, seeds: list[int], sources: list[Path]) -> dict[str, NDArray[Any]]:
-    """Number the words of a corpus.
+    """Return the words of a corpus as numbers.
 
     Args:
         job: digests of its texts.
@@ -77,7 +77,7 @@ def sample(job: TokenJob, seeds: list[int], sources: list[Path]) -> dict[str, ND
 
 
 def number_corpus(train: list[str], valid: list[str]) -> Corpus:
-    """Number two texts' lines, with the vocabulary of the first."""
+    """Return the words of two texts as numbers, by the vocabulary of the first."""
     words, counts = count_words(train)
     return Corpus(words, counts, word_ids(train, words), word_ids(valid, words))
 

@@ -118,6 +118,6 @@ def _draw_panel(axes: "Axes", rows: "pd.DataFrame", column: str) -> None:
 
 
 def _seeds_and_epochs(rows: "pd.DataFrame") -> str:
-    """Number of seeds and epochs behind a panel, in words."""
+    """Return the number of seeds and of epochs behind a panel, in words."""
     seeds, epochs = rows["seed"].nunique(), rows["epochs"].max()
     return f"{seeds} seed{'s' if seeds > 1 else ''}, {epochs:.3g} epoch{'s' if epochs > 1 else ''}"

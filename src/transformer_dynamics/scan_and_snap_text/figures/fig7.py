@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from replication.study.contract import Measured
 
 SHORTEST = 3
-"""Queries that attend to one key before this is called a stripe."""
+"""Least number of queries that attend to a key which is then called a stripe."""
 APART = 4
-"""Rows between two words, so that these do not touch."""
+"""Number of rows between two words, so that these do not touch."""
 PER_LETTER = 1.95
-"""Columns that a letter takes."""
+"""Number of columns that a letter takes."""
 
 
 class Fig7(Figure):
@@ -36,7 +36,7 @@ class Fig7(Figure):
     experiments: Names
     """Names of the experiments that are drawn."""
     seed: int | Literal["typical"]
-    """The seed that is drawn; `typical` is, of each model, that of the median entropy."""
+    """Seed that is drawn; `typical` is, of each model, that of the median entropy."""
     iterations: Annotated[Updates, Field(min_length=1)]
     """Numbers of updates that are drawn."""
     words: int = Field(default=2, ge=0)
@@ -72,7 +72,7 @@ def table(figure: Fig7, *measured: "Measured[Any]") -> "pd.DataFrame":
 
 
 def typical_seeds(dynamics: "pd.DataFrame", update: int) -> dict[str, int]:
-    """Return, by model, the seed whose entropy on the validation text is nearest to the median.
+    """Return the seed of each model whose validation entropy is nearest to the median.
 
     Of two that are as near it is the smaller one.
 

@@ -54,7 +54,7 @@ class WikitextDynamics(Figure):
     experiments: Names
     """Names of the experiments that are drawn."""
     models: Names
-    """Names of their models that are drawn, the order of the curves."""
+    """Names of the experiments' models that are drawn, in the order of the curves."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the dynamics of each experiment."""

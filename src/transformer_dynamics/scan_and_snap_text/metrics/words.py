@@ -12,11 +12,11 @@ class Words(NamedTuple):
     """Kinds and distinctness of the words of a corpus."""
 
     function: NDArray[np.bool_]
-    """[V] true for a function word."""
+    """[V] True for a function word."""
     rare: NDArray[np.bool_]
-    """[V] true for a rare word."""
+    """[V] True for a rare word."""
     distinctness: NDArray[np.float64]
-    """[V] see `distinctness`; nan where it is not known."""
+    """[V] Distinctness of each word, see `distinctness`; nan where it is not known."""
 
 
 def sort_words(

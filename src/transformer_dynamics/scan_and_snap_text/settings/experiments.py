@@ -26,9 +26,9 @@ class TextRun(NamedTuple):
     model: str
     """Name of the model."""
     learning_rate: float
-    """Its rate."""
+    """Learning rate of the run."""
     seed: int
-    """Its seed."""
+    """Seed of the run."""
 
     @property
     def variant(self) -> str:
@@ -37,7 +37,7 @@ class TextRun(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of its file."""
+        """Name of the run's file."""
         return f"{self.variant}-seed{self.seed}"
 
 
@@ -59,7 +59,7 @@ class TextExperiment(Strict):
 
     @property
     def runs(self) -> list[TextRun]:
-        """All runs, in their order."""
+        """Training runs of all combinations, in their order."""
         axes = self.corpora, self.models, self.learning_rates, self.seeds
         return [TextRun(*run) for run in product(*axes)]
 
@@ -70,7 +70,7 @@ class TextFile(Strict):
     name: str = Field(pattern="^[^/]+$")
     """Name of the file in `folder`."""
     sha256: Sha256
-    """Digest of its content."""
+    """Digest of the file's content."""
 
 
 class CorpusFiles(Strict):
@@ -85,11 +85,11 @@ class CorpusFiles(Strict):
 
     @property
     def token_job(self) -> TokenJob:
-        """The job that numbers its words."""
+        """Job that numbers the words of the corpus."""
         return TokenJob(train=self.train.sha256, valid=self.valid.sha256)
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Return the paths of its training and its validation text.
+        """Return the paths of the training text and of the validation text.
 
         Args:
             name: of the corpus.
@@ -103,6 +103,6 @@ class OtherReading(Strict):
     """A variant of experiments."""
 
     title: str
-    """Its name in figures."""
+    """Name of the variant in figures."""
     experiments: dict[Name, Name]
-    """Name of an experiment to that of the one which stands in for it."""
+    """Name of the experiment that stands in for another one, by the name of the latter."""

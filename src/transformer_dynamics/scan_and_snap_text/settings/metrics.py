@@ -17,14 +17,15 @@ class WordSettings(Strict):
     function_words: Count
     """Number of the most frequent words, `<unk>` left out, that stand for function words."""
     rare_below: int = Field(ge=2)
-    """Words that occur less often than this are called rare."""
+    """Number of occurrences below which a word is called rare."""
     next_words: int = Field(ge=1, le=10_000)
     """Number of the most frequent next words that are told apart in the distinctness of a word; the
     others are taken together, as their counts are small."""
     least_occurrences: Count
-    """Occurrences from which on a word's distinctness is estimated."""
+    """Number of occurrences from which on a word's distinctness is estimated."""
     least_keys: int = Field(ge=2)
-    """Keys of known distinctness that a query must have for its attention to be ranked."""
+    """Number of keys of known distinctness that a query must have for its attention to be
+    ranked."""
 
 
 class MetricSettings(Strict):
@@ -42,12 +43,12 @@ class TextMetricJob(Strict):
     corpora: dict[str, TokenJob]
     """The corpora by name."""
     experiment: TextExperiment
-    """Its settings."""
+    """Settings of the experiment."""
     device: Literal["cpu", "cuda"]
-    """Device that trains its runs."""
+    """Device that trains the experiment's runs."""
     words: WordSettings | None
     """Words that attention is compared on; of `dynamics` only."""
     metric: TextMetric
-    """`fingerprint`: a few numbers and a digest of every run; `maps`: attention on the shown chunk;
-    `validation`: entropy and perplexity of every trained model; `dynamics`: what attention is spent
-    on, along training."""
+    """Metric of the table. `fingerprint`: a few numbers and a digest of every run; `maps`:
+    attention on the shown chunk; `validation`: entropy and perplexity of every trained model;
+    `dynamics`: what attention is spent on, along training."""

@@ -21,15 +21,17 @@ class TextModel(Strict):
     hidden: Count = 200
     """Width of the feed-forward part."""
     positions: bool = True
-    """Add sinusoidal positions to the embeddings; the theory has none."""
+    """True if sinusoidal positions are added to the embeddings; the theory has none."""
     feed_forward: bool = True
-    """A feed-forward part after attention; the theory has none."""
+    """True if a feed-forward part follows attention; the theory has none."""
     residual: bool = True
-    """Residual connections; the theory has none."""
+    """True if there are residual connections; the theory has none."""
     scaled_embeddings: bool = True
-    """Multiply embeddings by the square root of the width before positions are added."""
+    """True if embeddings are multiplied by the square root of the width before positions are
+    added."""
     initial_bound: Positive = 0.1
-    """Weights of embedding and output start uniformly between minus and plus this."""
+    """Bound of the initial weights of embedding and output, which are uniform between minus and
+    plus this."""
 
 
 class TextTraining(Strict):
@@ -46,9 +48,9 @@ class TextTraining(Strict):
     clip: Positive = 0.5
     """Largest norm of the gradient."""
     batch_size: Count = 20
-    """Columns of running text."""
+    """Number of columns of running text."""
     chunk_length: int = Field(default=35, ge=2)
-    """Positions of a chunk."""
+    """Number of positions of a chunk."""
     recorded: Updates = []
     """Numbers of updates after which attention is recorded, besides the last one."""
 
@@ -63,13 +65,13 @@ class Evaluation(Strict):
     """Records of attention; no setting of them changes the training."""
 
     shown_chunk: int = Field(default=100, ge=0)
-    """Chunk of the first column of the training text whose map is kept, counted from 0."""
+    """Number of the chunk, from 0, of the first column of the training text whose map is kept."""
     batch_size: Count = 10
-    """Columns of the validation text."""
+    """Number of columns of the validation text."""
     sampled_chunks: Count = 20
-    """Chunks of every column of the validation text whose maps are kept."""
+    """Number of chunks of every column of the validation text whose maps are kept."""
     entropy_epsilon: float = Field(default=1e-8, ge=1e-12, lt=1)
-    """Added to attention within the logarithm of its entropy."""
+    """Number that is added to attention within the logarithm of its entropy."""
 
 
 class TokenJob(Strict):
@@ -85,7 +87,7 @@ class TextTrainJob(Strict):
     """All that one training run on text depends on, besides its seed."""
 
     tokens: TokenJob
-    """The corpus."""
+    """Word ids of the corpus."""
     model: TextModel
     """Model that is trained."""
     learning_rate: Positive

@@ -82,7 +82,7 @@ def train(
 def training_states(
     job: TextTrainJob, seed: int, corpus: Corpus, progress: Progress | None = None
 ) -> Iterator[Progress]:
-    """Train, and yield the state after every update and once before the first.
+    """Yield the state of training after every update, and once before the first.
 
     The state is changed in place between two of them. Dropout is drawn anew from the seed and the
     number of the update, so that a run that goes on from a kept state gives the same bits.

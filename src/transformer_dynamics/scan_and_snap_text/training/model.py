@@ -22,25 +22,25 @@ class Layer(NamedTuple):
     """Parameters of one layer; d is the model's width and h that of the feed-forward part."""
 
     projection: Tensor
-    """[3d, d] of queries, keys and values."""
+    """[3d, d] Weights of queries, keys and values."""
     projection_bias: Tensor
-    """[3d]."""
+    """[3d] Biases of queries, keys and values."""
     output: Tensor
-    """[d, d] after attention."""
+    """[d, d] Weights of the output of attention."""
     output_bias: Tensor
-    """[d]."""
+    """[d] Biases of the output of attention."""
     attention_norm: Tensor
-    """[2, d] scale and shift of the norm after attention."""
+    """[2, d] Scale and shift of the norm after attention."""
     inner: Tensor
-    """[h, d] of the feed-forward part."""
+    """[h, d] Weights into the feed-forward part."""
     inner_bias: Tensor
-    """[h]."""
+    """[h] Biases within the feed-forward part."""
     outer: Tensor
-    """[d, h] of the feed-forward part."""
+    """[d, h] Weights out of the feed-forward part."""
     outer_bias: Tensor
-    """[d]."""
+    """[d] Biases of the feed-forward part's output."""
     forward_norm: Tensor
-    """[2, d] scale and shift of the norm after the feed-forward part."""
+    """[2, d] Scale and shift of the norm after the feed-forward part."""
 
 
 FEED_FORWARD = ("inner", "inner_bias", "outer", "outer_bias")
@@ -51,20 +51,20 @@ class Parameters(NamedTuple):
     """All parameters of a model over V words."""
 
     embedding: Tensor
-    """[V, d]."""
+    """[V, d] Embedding of each word."""
     layers: list[Layer]
     """Layers from the lowest on."""
     output: OutputLayer
-    """Not tied to the embedding."""
+    """Output layer, which is not tied to the embedding."""
 
 
 class Encoded(NamedTuple):
     """Output of the encoder for a batch."""
 
     hidden: Tensor
-    """[B, T, d] hidden states above the highest layer."""
+    """[B, T, d] Hidden states above the highest layer."""
     attention: list[Tensor]
-    """[B, T, T] by layer, attention of position i (the query) on position j <= i (the key)."""
+    """[B, T, T] Attention of position i (the query) on position j <= i (the key), by layer."""
 
 
 def initial_parameters(

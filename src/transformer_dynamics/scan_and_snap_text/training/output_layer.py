@@ -11,19 +11,19 @@ import torch
 from torch import Tensor
 
 BLOCK = 1024
-"""Words of the vocabulary that are multiplied at once."""
+"""Number of words of the vocabulary that are multiplied at once."""
 
 
 class OutputLayer(NamedTuple):
     """A linear layer from hidden states to the logits of the next word, or its gradient."""
 
     weight: Tensor
-    """[V, d]."""
+    """[V, d] Weights of each word's logit."""
     bias: Tensor
-    """[V]."""
+    """[V] Bias of each word's logit."""
 
     def blocks(self) -> list["OutputLayer"]:
-        """Return views of the layer's successive words."""
+        """Return views of the layer for successive words, up to `BLOCK` words each."""
         starts = range(0, len(self.bias), BLOCK)
         return [OutputLayer(*(part[start : start + BLOCK] for part in self)) for start in starts]
 
@@ -32,11 +32,11 @@ class Loss(NamedTuple):
     """A mean cross-entropy and its gradient."""
 
     value: Tensor
-    """[] in nats."""
+    """[] Mean cross-entropy in nats."""
     hidden: Tensor
-    """[N, d] gradient with respect to the hidden states."""
+    """[N, d] Gradient with respect to the hidden states."""
     layer: OutputLayer
-    """Gradient with respect to the layer."""
+    """Gradient with respect to the output layer."""
 
 
 def cross_entropy(hidden: Tensor, layer: OutputLayer, targets: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ class Progress(NamedTuple):
     """Records so far."""
 
     def arrays(self) -> Arrays:
-        """Return everything that is needed to go on."""
+        """Return all that is needed to go on, as arrays by name."""
         named: Arrays = {"losses": np.array(self.losses)}
         named |= {
             name: tensor.cpu().numpy() for name, tensor in _name_parameters(self.parameters).items()

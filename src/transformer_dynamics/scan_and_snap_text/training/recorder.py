@@ -18,13 +18,13 @@ class Record(NamedTuple):
     """Record of a model, without dropout; T is the length of a chunk."""
 
     shown: NDArray[np.floating]
-    """[T, T] attention of position i on position j on the shown chunk of the training text."""
+    """[T, T] Attention of position i on position j on the shown chunk of the training text."""
     sampled: NDArray[np.floating]
-    """[chunks, B, T, T] attention on the first chunks of every column of the validation text."""
+    """[chunks, B, T, T] Attention on the first chunks of every column of the validation text."""
     entropy: NDArray[np.floating]
-    """[T] mean entropy of a position's attention over the whole validation text, in nats."""
+    """[T] Mean entropy of a position's attention over the whole validation text, in nats."""
     validation_loss: NDArray[np.floating]
-    """[] mean cross-entropy over the whole validation text, in nats; nan before the last update."""
+    """[] Mean cross-entropy over the whole validation text, in nats; nan before the last update."""
 
 
 class Recorder:
@@ -57,7 +57,10 @@ class Recorder:
 
     @torch.inference_mode()
     def record(self, parameters: Parameters, *, is_last: bool) -> Record:
-        """Record a model; its loss only where it `is_last`, as it costs like many updates."""
+        """Return the record of a model.
+
+        Its loss is there only where it `is_last`, as it costs like many updates.
+        """
         sampled, entropies, losses = [], [], []
         if not is_last:
             parameters = parameters._replace(layers=parameters.layers[:1])

@@ -24,7 +24,7 @@ def update_parameters(
     targets: NDArray[np.integer],
     dropout: Dropout,
 ) -> Tensor:
-    """Apply one update of clipped SGD, in place; returns the batch's mean loss before it.
+    """Apply one update of clipped SGD in place; return the batch's mean loss before it.
 
     theta <- theta - eta min(1, clip / |g|) g, where |g| is the norm of the whole gradient. Only the
     embeddings of words in the batch have a gradient, so only they are touched.
