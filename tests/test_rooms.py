@@ -29,9 +29,9 @@ VERBS = frozenset({
     "Freeze", "Generate", "Give", "Group", "Import", "Integrate", "Join", "Keep", "Lay", "Leave",
     "Let", "Load", "Make", "Measure", "Merge", "Minimise", "Move", "Multiply", "Pivot", "Prepare",
     "Print", "Put", "Read", "Record", "Refuse", "Remove", "Rename", "Repeat", "Replace", "Return",
-    "Round", "Run", "Say", "Scale", "Set", "Shade", "Shift", "Shorten", "Simulate", "Smooth",
-    "Solve", "Sort", "Split", "Stack", "Start", "Subtract", "Take", "Tell", "Test", "Tokenise",
-    "Train", "Try", "Turn", "Unlock", "Update", "Verify", "Wait", "Write", "Yield",
+    "Round", "Run", "Say", "Scale", "Set", "Shade", "Shift", "Shorten", "Shuffle", "Simulate",
+    "Smooth", "Solve", "Sort", "Split", "Stack", "Start", "Subtract", "Take", "Tell", "Test",
+    "Tokenise", "Train", "Try", "Turn", "Unlock", "Update", "Verify", "Wait", "Write", "Yield",
 })  # fmt: skip
 """Verbs with which the docstring of a function begins."""
 

@@ -1,7 +1,8 @@
 """Statements of a paper: the contract of a study, its claims, seeds and data sets.
 
-An author of a study needs this room, `figures` and the errors and settings of `base`, no more.
-Nothing here plans, computes or judges.
+This room imports `base` and `figures` alone, and an author of an ordinary study needs these three.
+A study that makes jobs of its own also takes settings of `plan` and checkpoints of `run`. Nothing
+here plans, trains or judges.
 """
 
 __all__ = [

@@ -44,7 +44,7 @@ TEST = "test"
 
 
 def place_label(texts: str, split: str = TEST) -> str:
-    """Name the set of a run, and the test set if it is another one: `CR to SST-2 sentences`."""
+    """Return the set of a run, and the test set if it is another one: `CR to SST-2 sentences`."""
     own = set_label(texts)
     return own if split == TEST else f"{own} to {set_label(split)}"
 

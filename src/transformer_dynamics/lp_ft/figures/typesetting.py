@@ -96,7 +96,7 @@ def round_number(mean: float, digits: int | None = None) -> float:
 
 
 def rank_values(values: "pd.Series", spreads: "pd.Series") -> "pd.Series":
-    """Rank values from 0 for the lowest to 1 for the highest; NaN where all are alike.
+    """Return ranks of values: 0 for the lowest to 1 for the highest; NaN where all are alike.
 
     Neighbours that differ by no more than the larger of their spreads have one rank. A spread that
     is NaN counts as none.

@@ -135,7 +135,7 @@ def _bias_norm(model: Classifier) -> float:
 
 
 def _score_epoch(schedule: Schedule, state: State, validation: Tokens) -> None:
-    """Score an epoch on validation samples, and keep its parameters if they are to be."""
+    """Measure an epoch on validation samples, and keep its parameters if they are to be."""
     _, logits = model_outputs(state.model, validation)
     is_finite = bool(np.isfinite(logits).all())
     score = float(np.mean(logits.argmax(axis=1) == validation.labels)) if is_finite else DIVERGED

@@ -23,7 +23,7 @@ COLUMNS = ("method", "seed", "kind", "label", "class_name", "x", "y")
 
 
 def measure(job: TsneMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Place features and rows of heads in the plane, for the first seed of every method.
+    """Put features and rows of heads into the plane, for the first seed of every method.
 
     Features and rows of a head are points of one space, by their Euclidean distance. Every method
     has a plane of its own, whose axes mean nothing.
