@@ -20,7 +20,7 @@ from benchmarks import (
 )
 from benchmarks.devices import difference_where_finite
 from replication.study.studies import find_studies
-from transformer_dynamics.encoders.made_up import SIZES
+from transformer_dynamics.encoders.artificial import SIZES
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import PairJob
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from made_up import SINGLE, encoder, tiny_encoder, tokens_of
+from artificial_files import SINGLE, encoder, tiny_encoder, tokens_of
 
 from transformer_dynamics.encoders import model as models
 from transformer_dynamics.encoders import pretrained

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from made_up import (
+from artificial_files import (
     SINGLE,
     encoder,
     tiny_encoder,

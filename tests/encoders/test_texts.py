@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_up import CB, CLINC, FILES, MRPC, write_texts
+from artificial_files import CB, CLINC, FILES, MRPC, write_texts
 from tiers import quick_first
 
 from replication.base.errors import InputError

@@ -11,7 +11,7 @@ from test_claims_optimisers import case, coordinates, steps, texts
 from test_claims_steps import steps as one_steps
 
 from replication.base.errors import InputError
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.plan.configuration import configure
 from replication.study.contract import Measured
 from transformer_dynamics.gradient_heterogeneity.figures import (

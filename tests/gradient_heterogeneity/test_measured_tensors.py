@@ -15,9 +15,9 @@ from tiers import quick_first
 
 from replication.base.errors import InputError
 from replication.study.contract import Run
+from transformer_dynamics.encoders.artificial import write_encoder, write_texts
 from transformer_dynamics.encoders.data import encoder as encoder_data
 from transformer_dynamics.encoders.data import tokens as tokens_data
-from transformer_dynamics.encoders.made_up import write_encoder, write_texts
 from transformer_dynamics.encoders.model import build as build_encoder
 from transformer_dynamics.encoders.model import features, tensors
 from transformer_dynamics.encoders.pretrained import Pretrained

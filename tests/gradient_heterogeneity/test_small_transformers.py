@@ -7,7 +7,7 @@ from configured import DEVIATION, MASKING, tiny_net
 from small_networks import TEXT, shape
 
 from replication.base.errors import InputError
-from transformer_dynamics.encoders.made_up import write_texts
+from transformer_dynamics.encoders.artificial import write_texts
 from transformer_dynamics.encoders.settings import TextChoice
 from transformer_dynamics.encoders.texts import Texts
 from transformer_dynamics.gradient_heterogeneity.data import vocabulary

@@ -3,8 +3,8 @@
 from functools import cache
 from pathlib import Path
 
+from transformer_dynamics.encoders.artificial import write_encoder, write_texts
 from transformer_dynamics.encoders.data import encoder, features, tokens
-from transformer_dynamics.encoders.made_up import write_encoder, write_texts
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,
     EncoderJob,

@@ -14,7 +14,7 @@ import yaml
 from matplotlib.text import Text
 from tiers import quick_first
 
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import WIDTH, save_figure, set_style
 from replication.plan.configuration import configure
 from replication.study.studies import find_studies

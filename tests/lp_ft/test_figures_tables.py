@@ -11,7 +11,7 @@ import pytest
 
 from replication.base.errors import InputError
 from transformer_dynamics.encoders import texts
-from transformer_dynamics.encoders.made_up import LABELS, write_texts
+from transformer_dynamics.encoders.artificial import LABELS, write_texts
 from transformer_dynamics.encoders.settings import TEXT_FILES
 from transformer_dynamics.lp_ft.figures import (
     blocks,

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 sys.path.append(str(Path(__file__).parents[1] / "encoders"))
-from made_up import encoder
+from artificial_files import encoder
 
 from replication.study.contract import Run
 from transformer_dynamics.encoders import model as models

@@ -12,7 +12,7 @@ from transformer_dynamics.encoders.head import Head, drawn_head
 from transformer_dynamics.encoders.model import build, frozen_features, tensors
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.probe import probe
-from transformer_dynamics.encoders.words import keep_words, renumbered, words_of
+from transformer_dynamics.encoders.used_tokens import keep_words, renumbered, words_of
 from transformer_dynamics.lp_ft.data.samples import draw_samples
 from transformer_dynamics.lp_ft.settings.runs import Schedule
 from transformer_dynamics.lp_ft.training import loop

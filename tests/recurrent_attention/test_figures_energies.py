@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from replication.base.errors import InputError
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from transformer_dynamics.recurrent_attention.figures.energies import (
     AS_STATED,
     ENDS,

@@ -11,7 +11,7 @@ from tables import SETTINGS, STUDY, T_MAX, accuracy, exponents
 
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.contract import Measured

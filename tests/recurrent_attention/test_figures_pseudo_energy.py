@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures import fig6, votes
 from transformer_dynamics.recurrent_attention.figures import figS6 as figs6

@@ -12,7 +12,7 @@ from measured import LN2, ONE, TOKENS, P, changed, on_classes, shuffled
 from settings_of_the_paper import PAPER
 
 from replication.base.errors import InputError
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import WIDTH, set_style
 from replication.study.contract import Measured
 from replication.verify.reference import figure_path, reference_folder

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from measured import P, on_classes
 from settings_of_the_paper import PAPER, STUDY
 
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import WIDTH, set_style
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures import fig6, motion, recall

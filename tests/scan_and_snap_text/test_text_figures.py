@@ -10,7 +10,7 @@ import pytest
 from conftest import DEFAULTS
 from matplotlib.text import Annotation, Text
 
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import WIDTH, set_style
 from transformer_dynamics.scan_and_snap_text.figures import fig7, fig10, wikitext_dynamics
 

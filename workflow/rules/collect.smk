@@ -4,7 +4,7 @@ from replication.plan.orders import DocumentFile
 from replication.base.commit import commit_name
 from replication.report.page_rule import Index, Page
 from replication.plan.rule_inputs import file_digests, shell_words
-from replication.verify.marks import refuse_marks
+from replication.verify.todo_marks import refuse_marks
 
 SCORECARD = "results/{study}/verdicts.md"
 # Studies that `--config study=...` names, or those of a plain run.

@@ -3,4 +3,4 @@
 Studies draw with these modules. Nothing here knows a study or a claim.
 """
 
-__all__ = ["layout", "marks", "style", "typeset"]
+__all__ = ["drawn_numbers", "layout", "style", "typeset"]

@@ -24,7 +24,7 @@ from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import unknown_settings, unnamed_settings
 from replication.documents.typed_numbers import typed_numbers_in_template
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure

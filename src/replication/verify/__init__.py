@@ -12,11 +12,11 @@ __all__ = [
     "judged_reference",
     "levels",
     "machine",
-    "marks",
     "power",
     "project",
     "receipt",
     "receipt_texts",
     "reference",
     "reproductions",
+    "todo_marks",
 ]

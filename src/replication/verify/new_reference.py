@@ -7,7 +7,6 @@ import click
 from replication.base.errors import InputError
 from replication.judge.scorecard import refuse_wrong_tables
 from replication.verify.collect import collect_results, dependencies
-from replication.verify.marks import refuse_marks
 from replication.verify.project import Project
 from replication.verify.reference import (
     Reference,
@@ -18,6 +17,7 @@ from replication.verify.reference import (
 from replication.verify.reference_summary import ReferenceInShort, read_in_short, reference_digest
 from replication.verify.renewal import renew_reference, restamp_reference
 from replication.verify.reproductions import record_earlier
+from replication.verify.todo_marks import refuse_marks
 
 
 def write_results(

@@ -357,7 +357,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
 
 def _files(settings: Settings, folder: Path) -> dict[str, Any]:
     """Write synthetic files of everything that is read."""
-    from transformer_dynamics.encoders.made_up import write_encoder, write_texts
+    from transformer_dynamics.encoders.artificial import write_encoder, write_texts
     from transformer_dynamics.gradient_heterogeneity.data import synthetic
 
     names: tuple[TextName, ...] = ("trec6", *SYNTHETIC.values())

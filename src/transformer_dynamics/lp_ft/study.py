@@ -321,7 +321,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
 
     It has two seeds and a few steps; the encoder is untrained.
     """
-    from transformer_dynamics.encoders.made_up import write_encoder, write_texts
+    from transformer_dynamics.encoders.artificial import write_encoder, write_texts
 
     numbers = {"length": 12, "train": 20, "validation": 8}
     short = {"epochs": None, "steps": 2}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import set_style
 from replication.judge.scorecard_drawing import width, wrap
 from replication.judge.scorecard_figure import (

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from replication.base.errors import InputError
-from replication.figures.marks import unknown_marks
+from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import save_figure, set_style
 from replication.study.contract import Measured
 from replication.study.curves import Curves, draw, table

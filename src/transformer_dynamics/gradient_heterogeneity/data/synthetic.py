@@ -99,24 +99,24 @@ def efficientnet_tensors(stem: int = 8, blocks: int = 3) -> dict[str, Any]:
 
 def write_running(folder: Path) -> str:
     """Write a running text of the words of synthetic labelled texts."""
-    from transformer_dynamics.encoders import made_up
+    from transformer_dynamics.encoders import artificial
 
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = generator(0, "made-up running text").choice(made_up.WORDS, WORDS)
+    chosen = generator(0, "made-up running text").choice(artificial.WORDS, WORDS)
     (folder / SOURCES["wikitext2"][0]).write_text(" ".join(chosen) + "\n", encoding="utf-8")
     return str(folder)
 
 
 def write_banking77(folder: Path) -> str:
     """Write short texts of many classes in the form of banking77."""
-    from transformer_dynamics.encoders import made_up
+    from transformer_dynamics.encoders import artificial
 
     folder.mkdir(parents=True, exist_ok=True)
     random = generator(0, "made-up banking77")
     for file, number in zip(TEXT_FILES["banking77"], (PER_INTENT, 1), strict=True):
         lines = ["text,category"]
         for index in range(number * INTENTS):
-            words = random.choice(made_up.WORDS, random.integers(4, 8))
+            words = random.choice(artificial.WORDS, random.integers(4, 8))
             lines.append(f"{' '.join(words)},intent {index % INTENTS:02}")
         (folder / file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(folder)

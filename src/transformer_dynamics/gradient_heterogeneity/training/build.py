@@ -12,7 +12,7 @@ from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.encoders.model import build, features, tensors
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.tokens import Tokens
-from transformer_dynamics.encoders.words import keep_words, renumbered, words_of
+from transformer_dynamics.encoders.used_tokens import keep_words, renumbered, words_of
 from transformer_dynamics.gradient_heterogeneity.data import efficientnet, vit
 from transformer_dynamics.gradient_heterogeneity.data.images import CLASSES, Images, image_samples
 from transformer_dynamics.gradient_heterogeneity.data.texts import text_samples

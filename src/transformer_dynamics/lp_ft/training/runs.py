@@ -12,7 +12,7 @@ from replication.study.devices import device
 from transformer_dynamics.encoders.head import Head, drawn_head
 from transformer_dynamics.encoders.model import build
 from transformer_dynamics.encoders.pretrained import Pretrained
-from transformer_dynamics.encoders.words import keep_words, renumbered, words_of
+from transformer_dynamics.encoders.used_tokens import keep_words, renumbered, words_of
 from transformer_dynamics.lp_ft.data.samples import SeedSamples, draw_samples
 from transformer_dynamics.lp_ft.settings.runs import RunJob, Tuning
 from transformer_dynamics.lp_ft.training import loop

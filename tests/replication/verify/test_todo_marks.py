@@ -6,7 +6,7 @@ import pytest
 
 from replication.base.errors import InputError
 from replication.verify import new_reference
-from replication.verify.marks import refuse_marks
+from replication.verify.todo_marks import refuse_marks
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from made_up import encoder
+from artificial_files import encoder
 
 from transformer_dynamics.encoders.head import STANDARD_DEVIATION, drawn_head
 from transformer_dynamics.encoders.model import build, frozen_features
 from transformer_dynamics.encoders.texts import Texts
 from transformer_dynamics.encoders.tokens import tokenise, tokenizer
-from transformer_dynamics.encoders.words import keep_words, renumbered, words_of
+from transformer_dynamics.encoders.used_tokens import keep_words, renumbered, words_of
 
 pytestmark = pytest.mark.numerical
 TEXTS = Texts(["g b", "e", "b b e g b"], None, np.array([0, 1, 0]), ("x", "y"))
