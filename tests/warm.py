@@ -32,9 +32,16 @@ COMMON = (
     "docutils.core", "docutils.parsers.rst.states", "jinja2", "pyarrow.parquet", "scipy.stats",
     "smart_open", "snakemake.benchmark", "snakemake.cli", "snakemake.profiles",
     "snakemake.report.html_reporter", "snakemake.workflow", "snakemake_logger_plugin_rich",
-    "snakemake_storage_plugin_fs",
+    "snakemake_storage_plugin_fs", "torch",
 )  # fmt: skip
 """What is imported for all before the first program starts."""
+OF_ENCODERS = (
+    "safetensors.torch", "tokenizers", "transformers.models.auto.modeling_auto",
+    "transformers.models.bert.modeling_bert", "transformers.models.dinov2.modeling_dinov2",
+    "transformers.models.efficientnet.modeling_efficientnet",
+)  # fmt: skip
+"""What is imported, too, if it is installed. PyTorch chooses instructions at its first computation,
+which is none of an import, so that every copy chooses its own."""
 CLIENT = """\
 #!{python} -IS
 import json, os, socket, sys
@@ -125,6 +132,9 @@ def _serve(listener: socket.socket, end: int) -> None:
         if not running:
             for name in COMMON:
                 importlib.import_module(name)
+            with contextlib.suppress(ModuleNotFoundError):
+                for name in OF_ENCODERS:
+                    importlib.import_module(name)
             gc.freeze()  # what is collected later is looked through, and so copied, no more
         if not (child := os.fork()):
             listener.close()
