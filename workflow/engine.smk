@@ -5,8 +5,6 @@ import os
 import sys
 from pathlib import Path
 
-from replication.base.errors import InputError
-from replication.plan.git_module import find_installed_clone
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
@@ -22,6 +20,9 @@ sys.path[:] = [
 
 # A module from an address of git has no folder: its files are those of the clone that is installed.
 if not Path(f"{HOME}").is_dir():
+    from replication.base.errors import InputError
+    from replication.plan.git_module import find_installed_clone
+
     try:
         at = getattr(HOME, "repo_path", None) or HOME.hosted_repo.repo_clone
         HOME = find_installed_clone(f"{HOME}", Path(at), HOME.ref)
