@@ -4,10 +4,10 @@ Snakemake reads the Snakefile of such a module from git. All else is that of the
 installed, so both have to be the same commit.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
+from replication.base.commit import run_git
 from replication.base.errors import InputError
 from replication.base.places import find_source
 
@@ -39,7 +39,7 @@ def find_installed_clone(address: str, repository: Path, version: str) -> Path:
             f"{address}: is commit {named[:SHOWN]}, and {clone}, which is installed, is at"
             f" {installed[:SHOWN]}; check out {named[:SHOWN]} there, then run `make environment`"
         )
-    if _run_git(clone, "status", "--porcelain", "--untracked-files=no"):
+    if _ask_git(clone, "status", "--porcelain", "--untracked-files=no"):
         raise InputError(
             f"{clone}: is installed and has changes, so that it is not what {address} names;"
             " commit them, or undo them"
@@ -48,16 +48,14 @@ def find_installed_clone(address: str, repository: Path, version: str) -> Path:
 
 
 def _read_commit(repository: Path, version: str) -> str:
-    return _run_git(
+    return _ask_git(
         repository, "rev-parse", "--verify", "--end-of-options", f"{version}^{{commit}}"
     )
 
 
-def _run_git(repository: Path, *words: str) -> str:
-    """Return what git prints about a repository, without white space around it."""
-    done = subprocess.run(
-        ["git", "-C", str(repository), *words], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise InputError(f"{repository}: git cannot read it: {done.stderr.strip()}")
-    return done.stdout.strip()
+def _ask_git(repository: Path, *words: str) -> str:
+    """Return what git prints about a repository."""
+    printed = run_git(repository, *words)
+    if printed is None:
+        raise InputError(f"{repository}: git cannot read {words[-1]} there, or is not installed")
+    return printed
