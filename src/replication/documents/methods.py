@@ -107,7 +107,7 @@ def values_text(key: str, settings: Settings) -> str:
         if _covers(key, path):
             part = ".".join(path[len(asked) :])
             names = (step for pattern, step in zip(asked, path, strict=False) if "*" in pattern)
-            found.setdefault(part, {}).setdefault(_value_text(value), []).append(".".join(names))
+            found.setdefault(part, {}).setdefault(value_text(value), []).append(".".join(names))
     if not found:
         return LEFT_OUT
     return "; ".join(
@@ -126,13 +126,14 @@ def _first_names(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _value_text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return a value of the configuration in words: yes, no, none, numbers, or a list of them."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return ", ".join(map(_value_text, value)) if value else "none"
+        return ", ".join(map(value_text, value)) if value else "none"
     if isinstance(value, Mapping) and value:
-        return f"({', '.join(f'{name} {_value_text(each)}' for name, each in value.items())})"
+        return f"({', '.join(f'{name} {value_text(each)}' for name, each in value.items())})"
     return "none" if value is None or value == {} else str(value)

@@ -7,7 +7,14 @@ from typing import NamedTuple, TextIO
 import click
 
 from replication.base.storage import write_text
-from replication.judge.abstract import MARKS, count_marks, decided_sentences
+from replication.judge.abstract import (
+    MARKS,
+    REST_OPEN,
+    MarkedSentence,
+    count_marks,
+    decided_sentences,
+    sentences_by_version,
+)
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
 from replication.plan.cost import MEASURED, NOT_RECORDED, Cost
@@ -45,6 +52,8 @@ class ListedPaper(NamedTuple):
     """Registry of the study that has the abstract."""
     marks: dict[str, dict[Mark, int]]
     """Number of sentences by version of the abstract and mark."""
+    abstracts: dict[str, list[MarkedSentence]]
+    """Sentences with their marks by version of the abstract; of later versions the new ones."""
     studies: list[ListedStudy]
     """Studies of the paper."""
     picture: Picture | None
@@ -71,10 +80,12 @@ def render_index(
     for names in _studies_by_paper(registries):
         first = names[0]
         picture = sources.pictures.get(first)
+        paper = registries[first], judged[first], elsewhere
         papers.append(
             ListedPaper(
                 registries[first],
-                count_marks(registries[first], judged[first], elsewhere) if judged[first] else {},
+                count_marks(*paper) if judged[first] else {},
+                sentences_by_version(*paper) if judged[first] else {},
                 [_listed(name, registries[name], sources) for name in names],
                 read_picture(picture, first) if picture else None,
             )
@@ -85,6 +96,7 @@ def render_index(
         .render(
             papers=papers,
             marks=MARKS,
+            rest_open=REST_OPEN,
             cost_measured=MEASURED,
             links=site_links(sources.site),
             here="",

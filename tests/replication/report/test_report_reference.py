@@ -15,7 +15,12 @@ from markupsafe import escape
 from report_folder import SVG
 
 from replication.base.errors import InputError
-from replication.judge.abstract import count_marks, decided_sentences
+from replication.judge.abstract import (
+    REST_OPEN,
+    count_marks,
+    decided_sentences,
+    sentences_by_version,
+)
 from replication.report import from_reference as reference
 from replication.report.citing import read_citation
 from replication.report.command import main
@@ -130,7 +135,7 @@ def test_no_link_of_the_site_is_dead_and_no_page_is_large(site):
     assert len(headers) == 1
 
 
-def test_the_index_counts_the_marks_of_every_paper(site):
+def test_the_index_tells_the_mark_of_every_sentence_and_counts_them(site):
     html = (site / "index.html").read_text()
     registries = {name: registry_of(study) for name, study in find_studies().items()}
     verdicts = {name: read_verdicts(reference_folder(ROOT, name)) for name in find_references(ROOT)}
@@ -151,6 +156,12 @@ def test_the_index_counts_the_marks_of_every_paper(site):
             for counts in count_marks(registry, verdicts[name], elsewhere).values()
             for mark, number in counts.items()
             if number and mark != "no empirical statement"
+        ]
+        marked = sentences_by_version(registry, verdicts[name], elsewhere)
+        assert re.findall(r"</span> ([\w ]+)</span>(, [\w ]+)?</li>", section) == [
+            (each.mark, REST_OPEN * each.is_rest_open)
+            for sentences in marked.values()
+            for each in sentences
         ]
 
 
