@@ -22,6 +22,7 @@ COMMANDS = {
     "settings": "replication.plan.show_settings",
     "slurm": "replication.plan.slurm",
     "targets": "replication.plan.list_targets",
+    "times": "replication.plan.record_times",
     "verify": "replication.verify.levels",
     "watch": "replication.testing.watch",
 }

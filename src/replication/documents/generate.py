@@ -5,6 +5,8 @@ Run it in the project's folder. `NAME.md.jinja` makes the `NAME.md` beside it. A
 """
 
 import json
+import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,8 @@ AUTHOR_PAGES = "docs/*/authors/*.md"
 """Pattern of the pages for authors: one that is generated no more is removed."""
 _SCHEMA = "config.schema.json"
 """Name of a schema: in `config/` that of an overlay, in a study's folder that of its section."""
+_MANUALS = ("extend.md", "glossary.md", "verification.md")
+"""Documents in `docs/` to which generated pages link; a repository of one paper has none."""
 _GRAPH_PATH = "figures/fig6"
 """File of the example of a rule graph."""
 
@@ -64,18 +68,30 @@ def generated_files() -> dict[str, str]:
     home = [told for told in studies if told.jobs.study.is_home and told.jobs.registry.checklist]
     shared = configuration_schema(Configuration)
     elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
-    return {
-        f"config/{_SCHEMA}": _shared_schema(shared, studies),
+    pages = {
         "docs/configuration.md": shared_page(shared, configuration_schema(StudySettings)),
         **{
             path: text
             for told in studies
             for path, text in _files_of_study(told, elsewhere).items()
         },
+    }
+    return {
+        f"config/{_SCHEMA}": _shared_schema(shared, studies),
+        **{path: _without_missing_manuals(path, text) for path, text in pages.items()},
         **cited_documents(studies, all_reproductions(Path())),
         **deposit_files(Path()),
         **(_home_documents(jobs, home) if home else {}),
     }
+
+
+def _without_missing_manuals(path: str, text: str) -> str:
+    """Return a page in which links to manuals that the project lacks are left as their words."""
+    for name in _MANUALS:
+        if not (manual := Path("docs", name)).is_file():
+            link = re.escape(os.path.relpath(manual, Path(path).parent))
+            text = re.sub(rf"\[([^\]]+)\]\({link}(?:#[\w-]*)?\)", r"\1", text)
+    return text
 
 
 def _home_documents(jobs: Jobs, home: list[StudyResults]) -> dict[str, str]:

@@ -14,10 +14,10 @@ from replication.study.studies import Study
 
 SUFFIX = ".benchmark.tsv"
 RECORD = "seconds.csv"
-"""Name of the table that `benchmarks.jobs` wrote, in the folder of a study."""
+"""Name of the table that `replication times` wrote, in the folder of a study."""
 COLUMNS = ["job", "seconds", "mib"]
 """Columns of the table; `mib` may be empty."""
-REMEDY = "restore it with git, or make it again with `python -m benchmarks.jobs`"
+REMEDY = "restore it with git, or make it again with `python -m replication times`"
 SECONDS_OF_UNKNOWN = 1.0
 """Seconds of a job without a record: those of a start of Python."""
 
@@ -48,7 +48,7 @@ class Records:
 
     @classmethod
     def read(cls, path: Path) -> "Records":
-        """Read what `benchmarks.jobs` wrote; where there is no file, nothing is known.
+        """Read what `replication times` wrote; where there is no file, nothing is known.
 
         Raises:
             InputError: if the file is no such table.

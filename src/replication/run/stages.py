@@ -196,7 +196,8 @@ def _make_evidence(work: Work) -> None:
         raise InputError(
             f"claim {work.output.stem}: {work.order.program}.{work.order.function} cannot read"
             f" {', '.join(map(str, work.paths('metrics')))} ({type(error).__name__}:"
-            f" {error}); name the metrics that it reads under `data` of the claim"
+            f" {error}); mend the name of the column, or name the metrics that it reads under"
+            " `data` of the claim"
         ) from error
 
 

@@ -74,12 +74,14 @@ def evidence_by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
         Columns cell, seed, value.
 
     Raises:
-        UnmeasurableError: if there is no comparison, or one of its conditions lacks a seed.
+        UnmeasurableError: if there is no comparison, or a condition lacks a seed or its number.
     """
     if not cells:
         raise UnmeasurableError("there is no condition to measure")
     table = pd.DataFrame(cells).rename_axis("seed")
     if table.isna().to_numpy().any():
-        raise UnmeasurableError("conditions that are compared have different seeds")
+        raise UnmeasurableError(
+            "conditions that are compared have different seeds, or one of these has no number"
+        )
     long = table.reset_index().melt(id_vars="seed", var_name="cell", value_name="value")
     return long[["cell", "seed", "value"]]

@@ -193,8 +193,8 @@ def _compare_study(
     folder = reference_folder(project.root, study)
     if not folder.is_dir():
         raise InputError(
-            f"{study} has no reference yet; make it with `snakemake reference --config"
-            f" study={study}`"
+            f"{study} has no reference in {folder.resolve()}; change to the folder of the"
+            f" repository, or make it with `snakemake reference --config study={study}`"
         )
     if not (folder / MANIFEST).is_file():
         raise InputError(

@@ -128,6 +128,29 @@ def test_its_documents_are_generated(empty):
     assert {*found.values()} == {(0, "")}
     assert "C1" in (empty / "docs/mypaper/claims.md").read_text()
     assert "[C1](docs/mypaper/claims.md#C1)" in readme.read_text()
+    for page in (empty / "docs").rglob("*.md"):
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page}: {link}"
+
+
+GAPS_OF_TRAININGS = """
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.study.studies import find_studies
+jobs = Jobs.of(configure({}, found := find_studies()), found).studies["mypaper"]
+print({run.gaps for experiment in jobs.experiments.values() for run in experiment.runs.values()})
+"""
+
+
+@pytest.mark.parametrize(("words", "gaps"), [([], "losses"), (["--torch"], "*")])
+def test_a_training_that_diverges_stops_nothing(empty, words, gaps):
+    new("mypaper", *words)
+    done = subprocess.run(
+        [sys.executable, "-c", GAPS_OF_TRAININGS],
+        env={**os.environ, "PYTHONPATH": str(empty / "src")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (f"{{({gaps!r},)}}\n", "")
 
 
 def test_without_the_engine_its_snakefile_says_so_in_one_sentence(empty):

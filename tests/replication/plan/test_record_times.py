@@ -1,0 +1,64 @@
+"""Times of jobs that ran here join the record of their study, and nothing else changes."""
+
+import pytest
+from click.testing import CliRunner
+from conftest import JOBS
+
+from replication.plan import record_times
+from replication.plan.recorded_times import Records
+
+HEAD = "s\th:m:s\tmax_rss\tcpu_time\n"
+JOB = "logs/example/runs/printed/1-5"
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """A table of records elsewhere than in the study's folder; the working folder has no job."""
+    path = tmp_path / "seconds.csv"
+    path.write_text("job,seconds,mib\nlogs/example/data/kept,3.0,\n")
+    monkeypatch.setattr(record_times, "RECORD", str(path))
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def _timed(folder, job, row):
+    path = folder / f"{job}.benchmark.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(HEAD + row + "\n")
+
+
+def test_a_run_joins_the_record_of_its_study(record):
+    _timed(record.parent, JOB, "9\t0:00:09\t120.4\t4.26")
+    _timed(record.parent, "logs/nobody/report/page", "9\t0:00:09\t1\t1")
+    made = CliRunner().invoke(record_times.main)
+    assert made.exit_code == 0, made.output
+    assert made.output == f"{record}: 1 jobs were timed here\n"
+    assert record.read_text() == (f"job,seconds,mib\nlogs/example/data/kept,3.0,\n{JOB},4.3,120\n")
+    assert Records.read(record).seconds == {"logs/example/data/kept": 3.0, JOB: 4.3}
+
+
+def test_memory_that_snakemake_does_not_know_is_left_out(record):
+    _timed(record.parent, JOB, "9\t0:00:09\t-\t4.26")
+    assert CliRunner().invoke(record_times.main).exit_code == 0
+    assert record.read_text().endswith(f"{JOB},4.3,\n")
+
+
+def test_a_folder_without_jobs_changes_nothing(record):
+    before = record.read_text()
+    made = CliRunner().invoke(record_times.main)
+    assert (made.exit_code, record.read_text()) == (1, before)
+    assert "no job of a study was timed here; run `snakemake` first" in made.output
+
+
+@pytest.mark.parametrize(
+    ("job", "study"),
+    [
+        ("logs/lp_ft/metrics/main/accuracy", "lp_ft"),
+        ("logs/figures/example/fig1.pdf", "example"),
+        ("logs/report/lp_ft", "lp_ft"),
+        ("logs/report/index", None),
+        ("logs/somebody/runs/printed/1-5", None),
+    ],
+)
+def test_a_job_is_of_the_study_that_its_name_tells(job, study):
+    assert record_times.study_of(job, JOBS) == study
