@@ -321,7 +321,7 @@ def _print_report(
     jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference], level: str
 ) -> None:
     kept = len(reference.verdicts.keys() - current.verdicts.keys())
-    click.echo(f"{len(current.verdicts)} verdicts are computed here, {kept} are the reference's:\n")
+    click.echo(f"Verdicts: {len(current.verdicts)} computed here, {kept} of the reference.\n")
     card = scorecard(jobs.registry, list((reference.verdicts | current.verdicts).values()))
     # Single seeds decide no claim: all verdicts are those of the reference.
     for claim in card.to_dict("records") if level != "seed" else ():
