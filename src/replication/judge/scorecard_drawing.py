@@ -1,6 +1,6 @@
 """The picture of a scorecard."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from replication.judge.verdicts import BEST_FIRST
@@ -77,11 +77,13 @@ class Line(NamedTuple):
     """Text of the claim, line by line."""
     rows: "pd.DataFrame | None"
     """Comparisons; none of a line that is only a text."""
+    values: tuple[str, ...] = ()
+    """Lines of the values found and needed, of a claim that has no place on the axis."""
 
     @property
     def height(self) -> float:
         """Height of the line in inches."""
-        return LINE * len(self.words)
+        return LINE * max(len(self.words), len(self.values))
 
 
 class Row(NamedTuple):
@@ -260,7 +262,8 @@ def _claim_line(label: str, says: str, rows: "pd.DataFrame") -> Line:
     room = VALUES - SAYS - 0.06 - 0.3 * is_far_left
     late = " (late)" if rows["late"].any() else ""
     words = wrap(says, room - width(late, SMALL), SMALL, MOST_LINES)
-    return Line(label, [*words[:-1], words[-1] + late], rows)
+    values = () if rows["distance"].notna().any() else _values(rows)
+    return Line(label, [*words[:-1], words[-1] + late], rows, values)
 
 
 def _words_of_drawn(rows: "pd.DataFrame") -> list[str]:
@@ -304,7 +307,9 @@ def _draw_row(page: Page, row: Row, at: float) -> None:
         at -= line.height
 
 
-def _write_lines(page: Page, left: float, middle: float, words: list[str], **style: Any) -> None:
+def _write_lines(
+    page: Page, left: float, middle: float, words: Sequence[str], **style: Any
+) -> None:
     """Write lines of small type below each other."""
     for place, text in enumerate(words):
         lower = middle - LINE * place
@@ -330,7 +335,7 @@ def _draw_line(page: Page, at: float, line: Line, rows: "pd.DataFrame") -> None:
         _draw_comparisons(page.axes(*AXIS, at - line.height, at), len(line.words), known)
         _write_far(page, middle, known)
     else:
-        _write_lines(page, VALUES, middle, [_values(rows)], color=_colour(rows))
+        _write_lines(page, VALUES, middle, line.values, color=_colour(rows))
     claims = rows.drop_duplicates("claim")
     holding, compared = claims["holding"].sum(), claims["comparisons"].sum()
     if compared:
@@ -346,22 +351,26 @@ def _colour(rows: "pd.DataFrame") -> str:
     return str(style.get("color") or style["edgecolor"])
 
 
-def _values(rows: "pd.DataFrame") -> str:
-    """Return the values found and needed, of a claim that has no place on the axis."""
+def _values(rows: "pd.DataFrame") -> tuple[str, ...]:
+    """Return the values found and needed, in two lines if one has no room for both."""
     from replication.figures.typeset import number
 
     if not rows["comparisons"].iloc[0]:
-        return "not tested"
+        return ("not tested",)
     if len(rows["claim"].unique()) > 1:
-        return "computed, all as stated"
-    found = dict.fromkeys(
+        return ("computed, all as stated",)
+    ranges = dict.fromkeys(
         number(end, 2) for end in (rows["estimate"].min(), rows["estimate"].max())
     )
     ends = [(sign, rows[name].unique()) for sign, name in (("≥", "lower"), ("≤", "upper"))]
-    needed = [
+    bounds = [
         f"{sign} {number(end[0], 2)}" for sign, end in ends if len(end) == 1 and end[0] == end[0]
     ]
-    return " to ".join(found) + (f", needed {' and '.join(needed)}" if needed else "")
+    found, needed = " to ".join(ranges), f"needed {' and '.join(bounds)}"
+    if not bounds:
+        return (found,)
+    both = f"{found}, {needed}"
+    return (both,) if width(both, SMALL) < HOLD - VALUES else (f"{found},", needed)
 
 
 def _draw_comparisons(axes: "Axes", lines: int, rows: "pd.DataFrame") -> None:

@@ -8,14 +8,17 @@ from markupsafe import Markup
 
 from replication.figures.typeset import typeset
 
-_SECTION = re.compile(r"^## What holds\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
-"""Section of a README with the findings: paragraphs, and pictures and tables beside them."""
+_SECTION = re.compile(r"^## What holds\n(.*?)(?=^## |^\||\Z)", re.DOTALL | re.MULTILINE)
+"""Section of a README with the findings, until its first table: paragraphs and pictures."""
 _SPAN = re.compile(r"\[([^\]]+)\]\(([^()\s]+)\)|\*\*([^*]+)\*\*|\*([^*]+)\*")
 """A link, strong words, or emphasised ones."""
 
 
 def findings(readme: Path, claims: Container[str]) -> list[Markup]:
     """Return the paragraphs of the section "What holds" of a README; none if there is no such one.
+
+    A table, the sentence that leads to it, and what follows it are left out: the page has the
+    abstract itself.
 
     Args:
         readme: path of the README of the study.
@@ -27,7 +30,8 @@ def findings(readme: Path, claims: Container[str]) -> list[Markup]:
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     section = _SECTION.search(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL))
     parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", section[1] if section else ""))
-    return [_paragraph(part, claims) for part in parts if part and part[0] not in "#|!"]
+    shown = (part for part in parts if part and part[0] not in "#!" and part[-1] != ":")
+    return [_paragraph(part, claims) for part in shown]
 
 
 def _paragraph(text: str, claims: Container[str]) -> Markup:

@@ -145,7 +145,7 @@ def test_findings_are_shown_if_a_study_tells_them(tmp_path):
         "# Paper\n\nIts question.\n\n## What holds\n\n![Card](a.png)\n\n"
         "Of eta_Y, **all** of [it](docs/claims.md#T1) *holds*\nhere.\n\n"
         "<!-- hidden -->\n[Web](https://a.org/b) [file](../x.md) <script>[bad](javascript:x)\n\n"
-        "| a |\n| --- |\n\n## Cost\n\nMuch.\n"
+        "Sentences by mark:\n\n| a |\n| --- |\n\nAt the scale <sup>1</sup>.\n\n## Cost\n\nMuch.\n"
     )
     assert findings(readme, {"T1"}) == [
         'Of η<sub>Y</sub>, <strong>all</strong> of <a href="#claim-T1">it</a> <em>holds</em> here.',
