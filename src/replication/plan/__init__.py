@@ -15,6 +15,7 @@ __all__ = [
     "recorded_times",
     "recover",
     "rule_inputs",
+    "show_settings",
     "slurm",
     "stale_files",
     "study_jobs",
