@@ -15,6 +15,7 @@ from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,
     EncoderJob,
+    EncoderName,
     TextChoice,
     TextJob,
     TextName,
@@ -50,6 +51,8 @@ METRICS = ("accuracy", "head_rows", "norm", "validation", "delta", "fingerprint"
 DATA = "transformer_dynamics.encoders.data"
 GAPS = ("*",)
 """Arrays of runs that may be not finite: metrics count runs that diverged."""
+MEMORY: dict[EncoderName, int] = {"minilm": 2500, "mpnet": 5000, "roberta": 5000}
+"""Memory of training an encoder, in MB: parameters, gradient, two moments and the kept epoch."""
 PUBLISHED: dict[TextName, int] = {
     "cb": 250, "rte": 2490, "cola": 8551, "sst2": 67349, "mrpc": 3668, "trec6": 5452, "cr": 2775,
     "sst2_sentences": 6920, "sst5": 8544, "subj": 9000, "banking77": 10003, "clinc150": 15000,
@@ -141,7 +144,7 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     """Return the experiments with trained runs, and those at the start of fine-tuning."""
     shared = settings.shared_settings(computation)
     trained = {
-        name: _training_experiment(settings, grid, run_jobs(grid, shared))
+        name: _training_experiment(settings, grid, shared)
         for name, grid in settings.experiments.items()
     }
     return trained | _start_experiments(settings, shared)
@@ -158,9 +161,14 @@ def count_operations(job: RunJob) -> float:
     )
 
 
-def _training_experiment(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
+def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings) -> Experiment:
     seeds = seed_list(settings.seeds if grid.seeds is None else grid.seeds)
+    encoder = grid.encoder or settings.encoder
+    jobs = run_jobs(grid, shared.model_copy(update={"encoder": encoder.name}))
+    # Texts have other tokens under another encoder, and its data a name of their own.
+    prefix = "" if grid.encoder is None else f"{encoder.name}-"
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
+    read = set_data_names(sets, prefix)
     plain, numbers = MetricJob(runs=jobs, sets=sets), settings.metrics
     metrics: dict[str, MetricJob] = {
         "features": FeatureMetricJob(**dict(plain), ridge=numbers.ridge),
@@ -172,17 +180,18 @@ def _training_experiment(settings: Settings, grid: Grid, jobs: dict[str, RunJob]
     if grid.tsne:
         metrics["tsne"] = TsneMetricJob(**dict(plain), **dict(grid.tsne))
     return Experiment(
-        data=data_jobs(settings, sets),
+        data=data_jobs(settings, sets, encoder, prefix),
         runs={
             f"{name}-{seed}": Job(
-                "training.runs", job, (seed,), run_data_names(job), memory=2500, minutes=1440,
-                gaps=GAPS, operations=count_operations(job),
+                "training.runs", job, (seed,), run_data_names(job, prefix),
+                memory=MEMORY[encoder.name], minutes=1440, gaps=GAPS,
+                operations=count_operations(job),
             )
             for name, job in jobs.items()
             for seed in seeds
         },
         metrics={
-            metric: Job(f"metrics.runs.{metric}", job, reads=set_data_names(sets), minutes=120)
+            metric: Job(f"metrics.runs.{metric}", job, reads=read, minutes=120)
             for metric, job in metrics.items()
         },
     )  # fmt: skip
@@ -251,7 +260,7 @@ def _start_experiment(
     settings: Settings, name: TextName, run: Job, metrics: Mapping[str, Strict]
 ) -> Experiment:
     """Return a run for each seed, which reads one set, and the metrics of all of them."""
-    data = data_jobs(settings, [name])
+    data = data_jobs(settings, [name], settings.encoder)
     return Experiment(
         data=data,
         runs={
@@ -267,29 +276,31 @@ def _start_experiment(
     )
 
 
-def data_jobs(settings: Settings, sets: list[TextName]) -> dict[str, Job]:
+def data_jobs(
+    settings: Settings, sets: list[TextName], encoder: EncoderChoice, prefix: str = ""
+) -> dict[str, Job]:
     """Return tokens and features of some sets, and the encoder last, as runs read them."""
-    encoder, jobs = settings.encoder, {}
+    jobs = {}
     for name in sets:
         choice = settings.choice(name)
         job = TextJob(encoder=encoder.name, texts=name, length=choice.length)
         files = (*encoder.sources, *choice.sources)
         for kind in ("tokens", "features"):
-            jobs[f"{kind}-{name}"] = Job(
+            jobs[f"{prefix}{kind}-{name}"] = Job(
                 f"{DATA}.{kind}", job, reads=files, memory=2500, minutes=240
             )
     whole = EncoderJob(encoder=encoder.name)
-    return jobs | {ENCODER: Job(f"{DATA}.encoder", whole, reads=encoder.sources)}
+    return jobs | {prefix + ENCODER: Job(f"{DATA}.encoder", whole, reads=encoder.sources)}
 
 
-def set_data_names(sets: list[TextName]) -> tuple[str, ...]:
+def set_data_names(sets: list[TextName], prefix: str = "") -> tuple[str, ...]:
     """Return the names of the data of some sets: tokens and features of each in turn."""
-    return tuple(f"{kind}-{name}" for name in sets for kind in ("tokens", "features"))
+    return tuple(f"{prefix}{kind}-{name}" for name in sets for kind in ("tokens", "features"))
 
 
-def run_data_names(job: RunJob) -> tuple[str, ...]:
+def run_data_names(job: RunJob, prefix: str = "") -> tuple[str, ...]:
     """Return the names of the data that a run reads."""
-    return (*set_data_names(job.sets), *((ENCODER,) if job.tuning else ()))
+    return (*set_data_names(job.sets, prefix), *((prefix + ENCODER,) if job.tuning else ()))
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
@@ -327,8 +338,9 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     short = {"epochs": None, "steps": 2}
     # What is done with several seeds is the same for all; the main runs have two.
     one = {"equal_rate", "head_length", "scale", "scale_sgd", "scale_ood"}
+    encoder = {"folder": write_encoder(folder / "encoder")}
     return {
-        "encoder": {"folder": write_encoder(folder / "encoder")},
+        "encoder": encoder,
         "sets": {
             name: numbers | {"folder": write_texts(folder / name, name)} for name in settings.sets
         },
@@ -340,7 +352,8 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
                 "factors": grid.factors[:2],
                 "rates": {method: rates[:1] for method, rates in grid.rates.items()},
                 **({"tsne": {"perplexity": 4}} if grid.tsne else {}),
-                **({} if name == "tuning" else {"seeds": [1] if name in one else None}),
+                **({"encoder": encoder} if grid.encoder else {}),
+                **({} if "tuning" in name else {"seeds": [1] if name in one else None}),
             }
             for name, grid in settings.experiments.items()
         },

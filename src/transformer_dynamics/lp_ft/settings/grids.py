@@ -16,7 +16,7 @@ from replication.base.strict import (
     unknown_key,
 )
 from replication.study.seeds import Seeds
-from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
+from transformer_dynamics.encoders.settings import EncoderChoice, EncoderName, TextChoice, TextName
 from transformer_dynamics.lp_ft.settings.runs import (
     Adapters,
     Duration,
@@ -81,6 +81,8 @@ class Grid(Strict):
     """Epoch that is kept: the first with the highest validation accuracy, or the last."""
     seeds: Seeds | None = None
     """Seeds, instead of those of all experiments."""
+    encoder: EncoderChoice | None = None
+    """Encoder under the head, instead of that of all experiments."""
     tsne: TsneSettings | None = None
     """Metric `tsne` of this experiment; there is none if left out."""
 
@@ -117,6 +119,10 @@ class SharedSettings(Strict):
 
 def run_jobs(grid: Grid, shared: SharedSettings) -> dict[str, RunJob]:
     """Return the runs of one seed by name, which tells them apart.
+
+    Args:
+        grid: the experiment.
+        shared: with the encoder of this experiment.
 
     Raises:
         KeyError: if a set has no samples, or a method no rate.
