@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +51,17 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         ) from error
 
 
-def write_arrays(path: Path, arrays: Arrays, provenance: Provenance) -> None:
-    """Write named arrays and their provenance as a compressed `.npz`, the same bytes every time."""
+def write_arrays(
+    path: Path, arrays: Arrays, provenance: Provenance, *, compress: bool = True
+) -> None:
+    """Write named arrays and their provenance as an `.npz`, the same bytes every time."""
     record = make_record(provenance, _digest(arrays))
     named = {PROVENANCE: np.array(record), **arrays}
 
     def write(stream: IO[bytes]) -> None:
-        # Ten times faster than `np.savez_compressed`, for a tenth more room.
-        with ZipFile(stream, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+        # Level 1 is ten times faster than `np.savez_compressed`, for a tenth more room.
+        method = ZIP_DEFLATED if compress else ZIP_STORED
+        with ZipFile(stream, "w", method, compresslevel=1) as archive:
             for name, values in named.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)

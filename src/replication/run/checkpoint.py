@@ -41,8 +41,11 @@ class Checkpoint:
         return time.monotonic() - self._saved > INTERVAL
 
     def write(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep a state of the run in the file."""
-        write_arrays(self._path, arrays, self._provenance)
+        """Keep a state of the run in the file.
+
+        It lives for minutes, and compressing the state of a large network takes a minute.
+        """
+        write_arrays(self._path, arrays, self._provenance, compress=False)
         self._saved = time.monotonic()
 
     def remove(self) -> None:
