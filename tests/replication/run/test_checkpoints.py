@@ -12,6 +12,7 @@ from replication.base.errors import InputError
 from replication.base.provenance import provenance
 from replication.base.storage import read_arrays, write_arrays
 from replication.plan.orders import Orders
+from replication.run.checkpoint import Checkpoint
 from replication.run.stages import make_output
 from replication.run.work import Given, Work
 
@@ -212,3 +213,16 @@ def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
     again()
     assert [each is None for each in found] == [True, False, True]
     assert "starting anew: " in capsys.readouterr().err
+
+
+def test_a_checkpoint_is_stored_and_a_result_is_compressed(tmp_path):
+    own = provenance("replication.run.checkpoint", {}, [], [])
+    arrays = {"x": np.zeros(10_000)}
+    checkpoint = Checkpoint(tmp_path / "kept", own)
+    checkpoint.write(arrays)
+    found = checkpoint.read()
+    assert found is not None
+    assert np.array_equal(found["x"], arrays["x"])
+    write_arrays(tmp_path / "result", arrays, own)
+    assert (tmp_path / "kept").stat().st_size > arrays["x"].nbytes
+    assert (tmp_path / "result").stat().st_size < arrays["x"].nbytes / 10
