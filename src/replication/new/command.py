@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
+import yaml
 
 from replication.base.errors import InputError
 from replication.base.storage import write_text
@@ -16,6 +17,8 @@ from replication.new.repository import repository
 from replication.plan.configuration import Configuration
 from replication.study.studies import is_study_name
 
+FOLDERS = frozenset({"src", "tests", "results", "figures", "docs"})
+"""Names of folders that a repository has, or will have."""
 _BESIDE = ".replication-new-"
 """Beginning of the name of the folder in which a repository is written before it is moved."""
 
@@ -58,8 +61,10 @@ def _refuse_name(name: str) -> None:
             f"{name}: is no name of a package; begin with a letter, and write small letters, digits"
             " and underscores"
         )
-    known = {*dir(Configuration), *Configuration.model_fields}
-    if not is_study_name(name) or name in known or find_spec(name):
+    known = {*dir(Configuration), *Configuration.model_fields, *FOLDERS}
+    # YAML reads some words, such as null and yes, as values.
+    is_value = yaml.safe_load(name) != name
+    if is_value or not is_study_name(name) or name in known or find_spec(name):
         raise InputError(f"{name}: is already the name of something else; choose another name")
 
 

@@ -73,6 +73,8 @@ def test_an_interrupted_one_leaves_nothing_for_the_next(empty):
         ("report", "report: is already the name of something else"),
         ("json", "json: is already the name of something else"),
         ("computation", "computation: is already the name of something else"),
+        ("tests", "tests: is already the name of something else"),
+        ("null", "null: is already the name of something else"),
     ],
 )
 def test_a_bad_name_is_refused_and_nothing_is_written(empty, name, message):
