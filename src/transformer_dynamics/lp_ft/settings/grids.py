@@ -45,6 +45,8 @@ class SetSchedule(Duration):
 
     others: Annotated[list[TextName], AfterValidator(refuse_repeated)] = []
     """Sets out of distribution whose test samples are looked at, too."""
+    rates: dict[Method, Rate] = {}
+    """Rates chosen by method, instead of those of all experiments, as for another encoder."""
 
 
 class TsneSettings(Strict):
@@ -82,7 +84,7 @@ class Grid(Strict):
     seeds: Seeds | None = None
     """Seeds, instead of those of all experiments."""
     encoder: EncoderChoice | None = None
-    """Encoder under the head, instead of that of all experiments."""
+    """Encoder instead of that of all experiments, whose rates do not hold for it."""
     tsne: TsneSettings | None = None
     """Metric `tsne` of this experiment; there is none if left out."""
 
@@ -122,7 +124,7 @@ def run_jobs(grid: Grid, shared: SharedSettings) -> dict[str, RunJob]:
 
     Args:
         grid: the experiment.
-        shared: with the encoder of this experiment.
+        shared: with encoder and rates of this experiment.
 
     Raises:
         KeyError: if a set has no samples, or a method no rate.
@@ -152,13 +154,13 @@ def _tunings(
         yield [], None
         return
     length, rates = grid.texts[name], grid.rates.get(method)
-    chosen = shared.rates.get(name, {}).get(method)
-    batch_size = grid.batch_size or (chosen or Rate(rate=1)).batch_size
+    chosen = shared.rates.get(name, {}) | length.rates
+    batch_size = grid.batch_size or chosen.get(method, Rate(rate=1)).batch_size
     schedule = Schedule(
         epochs=length.epochs, steps=length.steps, batch_size=batch_size, kept=grid.kept
     )
     for rate, norm, factor, clip in product(
-        rates or [shared.rates[name][method].rate], grid.norms, grid.factors, grid.clips
+        rates or [chosen[method].rate], grid.norms, grid.factors, grid.clips
     ):
         # A setting is named if runs of the experiment differ in it.
         differs = {
