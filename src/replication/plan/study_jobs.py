@@ -71,9 +71,9 @@ class StudyJobs:
         return StudySettings(claims=self.settings.claims, texts=self.settings.texts)
 
     def text(self, figure: str) -> FigureText | None:
-        """Return the texts of a figure: a user's own, or those of its kind, if any."""
-        kind = self.figures[figure].kind
-        return self.own.texts.get(figure) or self.registry.figures.get(kind)
+        """Return the texts of a figure: a user's own, or the registry's, if any."""
+        key = self.registry.text_key(figure, self.figures[figure].kind)
+        return self.own.texts.get(figure) or self.registry.figures.get(key)
 
     @cached_property
     def files(self) -> StudyFiles:

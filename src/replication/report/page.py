@@ -240,7 +240,7 @@ def _figure(
     return {
         "source": source,
         "text": texts.cite(text),
-        "is_borrowed": own is None and source.name != source.kind,
+        "is_borrowed": own is None and registry.text_key(source.name, source.kind) != source.name,
         "picture": read_picture(source.picture, shown.study),
         "table": numbers,
         "overlay": overlay(shown.study, shown.settings, source.name, source.experiments),

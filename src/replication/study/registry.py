@@ -197,7 +197,8 @@ class Registry(Strict):
     checklist: Checklist | None = None
     """Answers to the reproducibility checklist."""
     figures: dict[str, FigureText]
-    """Texts of the figures, the paper's and ours, by kind."""
+    """Texts of the figures, the paper's and ours, by kind. A figure that shares its kind with
+    others may have texts of its own, by its name."""
     claims: list[Claim]
     """Claims of the paper, and statements about it."""
     methods: list[Method]
@@ -256,8 +257,12 @@ class Registry(Strict):
                     )
         return self
 
+    def text_key(self, figure: str, kind: str) -> str:
+        """Return the key of a figure's texts: its name, or else its kind."""
+        return figure if figure in self.figures else kind
+
     def figure_text(self, figure: str, kind: str) -> FigureText:
-        """Return the texts of a kind of figure.
+        """Return the texts of a figure.
 
         Args:
             figure: name of the figure that is shown.
@@ -266,12 +271,13 @@ class Registry(Strict):
         Raises:
             InputError: if there are none.
         """
-        if kind not in self.figures:
+        key = self.text_key(figure, kind)
+        if key not in self.figures:
             raise InputError(
                 f"the registry says nothing of the kind '{kind}' of figure {figure}; add it under"
                 " figures"
             )
-        return self.figures[kind]
+        return self.figures[key]
 
     @property
     def new_sentences(self) -> dict[str, list[Sentence]]:

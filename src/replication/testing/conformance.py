@@ -181,14 +181,14 @@ def check_no_seed_is_dropped(small: Small) -> None:
 def check_everything_is_described(small: Small) -> None:
     """Check that figures have texts, methods name figures that exist, and a README is there."""
     registry = small.parts.registry
-    kinds = {figure.kind for figure in small.parts.figures.values()}
+    drawn = set()
     for name, figure in small.parts.figures.items():
-        assert figure.kind in registry.figures, (
-            f"figure {name}: registry.yaml says nothing of '{figure.kind}'"
-        )
+        key = registry.text_key(name, figure.kind)
+        assert key in registry.figures, f"figure {name}: registry.yaml says nothing of '{key}'"
         assert type(figure).title, f"figure {name}: has no title"
+        drawn.add(key)
     for name in registry.figures.keys() - {SCORECARD}:
-        assert name in kinds, f"registry.yaml describes '{name}', which is not drawn"
+        assert name in drawn, f"registry.yaml describes '{name}', which is not drawn"
     for method in registry.methods:
         unknown = {*method.figures} - {*registry.figures}
         assert not unknown, f"methods: {', '.join(unknown)} is no figure"
@@ -228,7 +228,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
     for name, figure in small.parts.figures.items():
         table = read_csv(Path(small.parts.table(name)), ())
         shown = CitedFigure.of(small.parts, name, table, verdicts.get)
-        shown.cite(small.parts.registry.figures[figure.kind])
+        shown.cite(small.parts.registry.figure_text(name, figure.kind))
 
 
 @_add_check

@@ -154,7 +154,8 @@ def package_versions(jobs: Jobs, study: str) -> dict[str, str]:
 def names_of_counts(study: StudyJobs) -> set[str]:
     """Return the tables and claims of a study whose numbers are compared like counts."""
     names = set(study.registry.compared_as_counts)
-    figures = (name for name, figure in study.figures.items() if figure.kind in names)
+    key = study.registry.text_key
+    figures = (name for name, figure in study.figures.items() if key(name, figure.kind) in names)
     return {*(names & study.claims.keys()), *map(figure_path, figures)}
 
 

@@ -215,7 +215,7 @@ def spoil(path, old, new):
         (spoil("fig1.csv", b"3,4", b"3,4,5"), "fig1.csv: truncated, damaged"),
         (spoil("fig1.csv", b"1,2\n3,4\n", b""), "fig1.csv: has no rows"),
         (
-            lambda folder: folder.figures[1].update(kind="fig66"),
+            lambda folder: folder.figures[1].update(name="other", kind="fig66"),
             "says nothing of the kind 'fig66'",
         ),
         (

@@ -136,6 +136,13 @@ def test_that_everything_is_described(small):
         testing.check_everything_is_described(silent)
 
 
+def test_two_figures_of_a_kind_may_have_texts_of_their_own(small):
+    own, other = (small.parts.registry.figures[name] for name in ("fig1", "fig2"))
+    registry = small.parts.registry.model_copy(update={"figures": {"fig1": own, "slow": other}})
+    assert registry.figure_text("slow", "fig1") is other
+    assert registry.figure_text("fast", "fig1") is own
+
+
 def test_that_methods_tell_every_setting(small):
     first, *others = small.parts.registry.methods
     with pytest.raises(AssertionError, match=r"no entry of methods names experiments\.printed\.tr"):

@@ -72,7 +72,7 @@ class RunTable(Figure):
     published_columns: ClassVar[tuple[str, ...]] = ("table", "value", "deviation")
     kind: Literal[
         "table1", "table3", "table8", "table10", "table11", "table12", "table13", "table14",
-        "table15", "larger_encoder",
+        "table15",
     ]  # fmt: skip
     """Name of the table."""
     experiment: str = "main"

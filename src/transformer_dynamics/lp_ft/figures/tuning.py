@@ -21,8 +21,8 @@ class TuningFigure(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "rate", "seed", "epoch", "accuracy", "is_best",
     )  # fmt: skip
-    kind: Literal["tuning", "tuning_larger"]
-    """Kind of the figure: rates of the encoder of all experiments, or of the larger one."""
+    kind: Literal["tuning"]
+    """Kind of the figure."""
     experiment: str = "tuning"
     """Experiment of the runs."""
 
