@@ -18,6 +18,7 @@ from rocrate.rocrate import ROCrate
 
 from replication.base.citation_file import CITATION, licence_url, name_author, read_citation_file
 from replication.base.errors import InputError
+from replication.study.datasets import find_datasets
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
 from replication.verify.reference import (
@@ -53,8 +54,9 @@ def describe_references(root: Path) -> tuple[dict[str, Any], list[Path]]:
         _add_file(crate, root, path)
     studies = find_studies()
     for name in names:
-        registry = read_registry(studies[name].folder / "registry.yaml")
-        files += _add_study(crate, root, name, registry)
+        folder = studies[name].folder
+        registry = read_registry(folder / "registry.yaml")
+        files += _add_study(crate, root, name, registry, _quotations(folder))
     return dict(crate.metadata.generate()), files
 
 
@@ -109,7 +111,15 @@ def describe_root(crate: ROCrate, citation: dict[str, Any]) -> None:
         root["keywords"] = ", ".join(citation["keywords"])
 
 
-def _add_study(crate: ROCrate, root: Path, name: str, registry: Registry) -> list[Path]:
+def _quotations(folder: Path) -> dict[str, str]:
+    """Return the licences of tables that quote data, by name of the table's file."""
+    quoted = [item.dataset.quoted for item in find_datasets([folder])]
+    return {f"{name}.csv": each.licence for each in quoted if each for name in each.figures}
+
+
+def _add_study(
+    crate: ROCrate, root: Path, name: str, registry: Registry, quotations: dict[str, str]
+) -> list[Path]:
     """Add a study's reference as a data set, and return the paths of its files."""
     folder = reference_folder(root, name)
     reference = read_unchanged(folder)
@@ -117,7 +127,11 @@ def _add_study(crate: ROCrate, root: Path, name: str, registry: Registry) -> lis
     study = crate.add_dataset(dest_path=folder.relative_to(root).as_posix() + "/")
     study["name"] = f"Reference of {name}: {registry.title}"
     study["description"] = _in_words(reference)
-    study["hasPart"] = [_add_file(crate, root, path) for path in paths]
+    parts = {path: _add_file(crate, root, path) for path in paths}
+    study["hasPart"] = [*parts.values()]
+    for path, file in parts.items():
+        if url := quotations.get(path.name):
+            file["license"] = _add(crate, url, "CreativeWork", name=url)
     if registry.url:
         study["citation"] = _add(
             crate, registry.url, "ScholarlyArticle", name=registry.title,

@@ -33,6 +33,7 @@ from replication.plan.orders import Order
 from replication.run.stages import write_figure
 from replication.run.work import Work, given_files, parse_settings
 from replication.study.claims import Statistical
+from replication.study.datasets import find_datasets
 from replication.study.registry import SCORECARD
 from replication.study.studies import Study
 from replication.testing.small import Processes, Small
@@ -192,6 +193,9 @@ def check_everything_is_described(small: Small) -> None:
     for method in registry.methods:
         unknown = {*method.figures} - {*registry.figures}
         assert not unknown, f"methods: {', '.join(unknown)} is no figure"
+    quoted = [item.dataset.quoted for item in find_datasets([small.study.folder])]
+    unknown = {name for each in quoted if each for name in each.figures} - {*small.parts.figures}
+    assert not unknown, f"datasets.yaml: quoted: {', '.join(unknown)} is no figure"
     readme = small.study.readme
     assert readme.is_file(), f"{readme}: is missing"
     # A note on its template may stand before the title.

@@ -58,6 +58,17 @@ def test_every_study_names_its_paper_and_its_verdicts(packed):
             assert found[entity["citation"]["@id"]]["@type"] == "ScholarlyArticle"
 
 
+def test_a_table_that_quotes_data_has_their_licence(packed):
+    found = entities(packed)
+    quoting = {name: each["license"]["@id"] for name, each in found.items() if "license" in each}
+    assert quoting == {
+        "./": "https://spdx.org/licenses/MIT",
+        "results/reference/scan_and_snap_text/figures/fig7.csv": (
+            "https://creativecommons.org/licenses/by-sa/3.0/"
+        ),
+    }
+
+
 @pytest.mark.usefixtures("no_network")
 @pytest.mark.filterwarnings("default")  # the validator's libraries have some
 def test_an_independent_validator_finds_nothing_wrong(packed):
