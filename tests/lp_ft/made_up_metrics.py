@@ -333,6 +333,11 @@ RUNS = {
         for name, method in product(SETS, METHODS[1:])
         for rate in TRIED["lora" if "lora" in method else "ft"]
     ],
+    "tuning_larger": [
+        of_run("cr", *each, 101, rate=rate) for *each, rate in product(BOTH, TRIED["ft"])
+    ],
+    # On other sets than the defaults have there.
+    "larger": runs(("cr", "trec6"), ("lp", *BOTH)),
     "head_length": [
         of_run(*each, norm_of=norm_of)
         for *each, norm_of in product(("trec6", "cr"), BOTH, SEEDS, ("random", "probe"))

@@ -67,7 +67,8 @@ def test_all_of_the_paper_are_there():
     numbers = [1, 2, 3, 8, 10, 11, 12, 13, 14, 15]
     papers = {f"fig{number}" for number in range(1, 12)} | {f"table{number}" for number in numbers}
     assert {*FIGURES} == papers | {
-        "head_control", "equal_rate", "feature_change", "scale_test", "tuning"
+        "head_control", "equal_rate", "feature_change", "scale_test", "tuning", "tuning_larger",
+        "larger_encoder",
     }  # fmt: skip
     with_printed = {name for name, figure in FIGURES.items() if figure.published}
     assert with_printed == {f"table{number}" for number in numbers}
