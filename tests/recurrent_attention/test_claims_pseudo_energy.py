@@ -31,6 +31,18 @@ def measured(curves):
     return Measured(table, SimpleNamespace())
 
 
+def test_seeds_of_conditions_are_taken_together():
+    """Both have the same curves, under other seeds."""
+    other = {(10 + seed, board): each for (seed, board), each in CURVES.items()}
+    found = claims.falling_steps(measured(CURVES), measured(other))
+    expect(found, {3: 3 / 4, 7: 1 / 4, 13: 3 / 4, 17: 1 / 4})
+    found = claims.largest_fall(measured(CURVES), measured(other))
+    expect(found, {3: 0, 7: 0.1, 13: 0, 17: 0.1})
+    strange = measured(other)._replace(job=SimpleNamespace(boards=3))
+    with pytest.raises(UnmeasurableError, match="differ in more"):
+        claims.final_ratio(measured(CURVES), strange)
+
+
 def expect(evidence, values):
     assert set(evidence["cell"]) == {"all boards"}
     found = dict(zip(evidence["seed"], evidence["value"], strict=True))

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from replication.base.errors import InputError
 from replication.figures.drawn_numbers import unknown_marks
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures import fig6, votes
@@ -105,6 +106,24 @@ def test_gains_of_rules_are_paired_by_seed():
     for name, value in (("mean", 0.2), ("lower", 0.2 - half), ("upper", 0.2 + half)):
         assert table.loc["any", f"gain_{name}"].tolist() == pytest.approx([value] * 3)
         assert table.loc["single", f"gain_{name}"].tolist() == [0.0] * 3
+
+
+def test_conditions_that_differ_in_their_seeds_are_drawn_together():
+    figure = votes.VotesFigure(kind="votes", condition="akorn_more", joined=["akorn_votes"])
+    assert figure.sources() == [("akorn_more", "votes"), ("akorn_votes", "votes")]
+    random = np.random.default_rng(1)
+    parts = []
+    for seeds in ((4, 2), (9,)):
+        rows = pd.DataFrame(
+            [(seed, rule) for seed in seeds for rule in votes.RULES], columns=["seed", "rule"]
+        )
+        parts.append(rows.assign(solved=random.uniform(0.123, 0.987, len(rows))))
+    table = votes.table(figure, *(Measured(part, JOB) for part in parts))
+    whole = votes.table(figure, Measured(pd.concat(parts, ignore_index=True), JOB))
+    pd.testing.assert_frame_equal(table, whole)
+    other = SimpleNamespace(train=JOB.train, settings=SimpleNamespace(draws=3))
+    with pytest.raises(InputError, match="votes > joined: a condition differs from akorn_more"):
+        votes.table(figure, Measured(parts[0], JOB), Measured(parts[1], other))
 
 
 def test_the_gain_of_one_seed_has_no_interval():

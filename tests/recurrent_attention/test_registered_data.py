@@ -153,8 +153,8 @@ READ = {
         " energy_multi_weak_tuned energy_multi_strong_tuned"
     ): "J20d J20e",
     "energy_multi_weak energy_multi_strong": "J20f",
-    "akorn": "J21 J21b J22 J23 J23b J23c J24 J24b J24c J25c J26c E11a",
-    "akorn_more akorn_votes": "J26 J26b",
+    "akorn": "J21 J22 J23b J24 J25c E11a",
+    "akorn_more akorn_votes": "J21b J23 J23c J24b J24c J26 J26b J26c",
     "akorn_untrained akorn": "J21c J21d",
     "itrsa_untrained itrsa akorn_untrained akorn": "J11c",
     "akorn_untrained": "J11d",

@@ -1,6 +1,7 @@
 """AKOrN's pseudo-energy, and how far the Jacobian of attention explains it (6.3, B.5.5).
 
-One number per seed: values are means over boards first, and contrasts along t after that.
+One number per seed: values are means over boards first, and contrasts along t after that. Measures
+of several conditions take their seeds together.
 """
 
 from math import sqrt
@@ -12,6 +13,7 @@ from replication.base.errors import UnmeasurableError
 from replication.base.random_streams import generator
 from replication.study.contract import Measured
 from replication.study.evidence import Cases, evidence, seed_rows
+from transformer_dynamics.recurrent_attention.claims.seed_values import join_seeds
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, PseudoEnergy
 from transformer_dynamics.recurrent_attention.theory.attention import (
     Weights,
@@ -36,9 +38,9 @@ def change_of_energy(measured: PseudoEnergyOf) -> pd.DataFrame:
     return _evidence(_relative_change(measured))
 
 
-def falling_steps(measured: PseudoEnergyOf) -> pd.DataFrame:
+def falling_steps(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the share of iterations in which E_pseudo of a board falls."""
-    return _evidence(_falling_share(measured))
+    return _evidence(_falling_share(join_seeds(measured)))
 
 
 def further_after_training(untrained: PseudoEnergyOf, trained: PseudoEnergyOf) -> pd.DataFrame:
@@ -56,9 +58,9 @@ def least_cosine(measured: PseudoEnergyOf) -> pd.DataFrame:
     return _evidence(_mean_curves(measured, "cosine").min())
 
 
-def rise_of_contribution(measured: PseudoEnergyOf) -> pd.DataFrame:
+def rise_of_contribution(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the contribution with the exact J at the last t minus that at t = 0."""
-    curves = _mean_curves(measured, "contribution")
+    curves = _mean_curves(join_seeds(measured), "contribution")
     return _evidence(curves.iloc[-1] - curves.iloc[0])
 
 
@@ -67,9 +69,9 @@ def final_contribution(measured: PseudoEnergyOf) -> pd.DataFrame:
     return _evidence(_mean_curves(measured, "contribution").iloc[-1])
 
 
-def largest_fall(measured: PseudoEnergyOf) -> pd.DataFrame:
+def largest_fall(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the largest fall of the contribution with the exact J in one iteration, or 0."""
-    steps = _mean_curves(measured, "contribution").diff().iloc[1:]
+    steps = _mean_curves(join_seeds(measured), "contribution").diff().iloc[1:]
     return _evidence((-steps.min()).clip(lower=0))
 
 
@@ -79,15 +81,20 @@ def error_of_initial_attention(measured: PseudoEnergyOf) -> pd.DataFrame:
     return _evidence(error.abs().max())
 
 
-def final_ratio(measured: PseudoEnergyOf) -> pd.DataFrame:
+def final_ratio(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the contribution with (94) over that with the exact J, at the last t."""
-    ratio = _mean_curves(measured, "contribution_P0") / _mean_curves(measured, "contribution")
+    joined = join_seeds(measured)
+    ratio = _mean_curves(joined, "contribution_P0") / _mean_curves(joined, "contribution")
     return _evidence(ratio.iloc[-1])
 
 
-def change_of_form(measured: PseudoEnergyOf) -> pd.DataFrame:
+def change_of_form(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the quadratic form (95) at the last t minus that at t = 0, over |E_pseudo(0)|."""
-    means = measured.table.groupby(["seed", "t"])[["quadratic_form", "pseudo_energy"]].mean()
+    means = (
+        join_seeds(measured)
+        .table.groupby(["seed", "t"])[["quadratic_form", "pseudo_energy"]]
+        .mean()
+    )
     form, energy = (means[name].unstack("t") for name in means)
     return _evidence((form.iloc[:, -1] - form.iloc[:, 0]) / energy.iloc[:, 0].abs())
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
-from replication.study.contract import Measured
+from replication.study.contract import JobSettings, Measured
 from replication.study.contrasts import change_along
 from transformer_dynamics.recurrent_attention.settings.metrics import (
     OUT,
@@ -31,6 +31,20 @@ def model_name(measured: Measured[MetricJob[Any]]) -> str:
     """Return kind and N of a model, such as `AKOrN, N=4`."""
     model = measured.job.train.model
     return f"{MODEL_NAMES[model.kind]}, N={model.block}"
+
+
+def join_seeds(measured: Sequence[Measured[JobSettings]]) -> Measured[JobSettings]:
+    """Return one metric of conditions that differ in their seeds alone, as of one condition.
+
+    Raises:
+        UnmeasurableError: if they differ in more.
+    """
+    if any(each.job != measured[0].job for each in measured):
+        raise UnmeasurableError(
+            "conditions whose seeds are taken together differ in more than these"
+        )
+    rows = pd.concat([each.table for each in measured], ignore_index=True)
+    return measured[0]._replace(table=rows)
 
 
 def condition_name(train: TrainJob) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
 from replication.study.contrasts import difference
+from transformer_dynamics.recurrent_attention.claims.seed_values import join_seeds
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Votes
 
 VotesOf = Measured[MetricJob[Votes]]
@@ -21,29 +22,22 @@ def energy_over_single(*measured: VotesOf) -> pd.DataFrame:
     Args:
         measured: the condition; several if they differ in their seeds alone.
     """
-    return _gains(measured, "energy", "single")
+    return _gain(measured, "energy", "single")
 
 
 def last_energy_over_single(*measured: VotesOf) -> pd.DataFrame:
     """Return the gain of the draw with the least energy at the end over single draws."""
-    return _gains(measured, "last energy", "single")
+    return _gain(measured, "last energy", "single")
 
 
-def energy_over_majority(measured: VotesOf) -> pd.DataFrame:
+def energy_over_majority(*measured: VotesOf) -> pd.DataFrame:
     """Return the gain of the draw with the least sum of energies over the majority of all draws."""
     return _gain(measured, "energy", "majority")
 
 
-def _gains(measured: Sequence[VotesOf], rule: str, other: str) -> pd.DataFrame:
-    if any(each.job != measured[0].job for each in measured):
-        raise UnmeasurableError(
-            "conditions whose seeds are taken together differ in more than these"
-        )
-    return pd.concat([_gain(each, rule, other) for each in measured], ignore_index=True)
-
-
-def _gain(measured: VotesOf, rule: str, other: str) -> pd.DataFrame:
-    if measured.job.settings.draws < 2:
+def _gain(measured: Sequence[VotesOf], rule: str, other: str) -> pd.DataFrame:
+    joined = join_seeds(measured)
+    if joined.job.settings.draws < 2:
         raise UnmeasurableError("a vote needs two draws or more")
-    gain = difference(measured.table, "rule", "solved", of=rule, minus=other)
+    gain = difference(joined.table, "rule", "solved", of=rule, minus=other)
     return gain.assign(cell=f"{rule} against {other}")

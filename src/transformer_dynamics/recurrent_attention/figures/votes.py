@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.base.errors import InputError
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import ConditionFigure
 from transformer_dynamics.recurrent_attention.figures.panels import note_below, subplots
@@ -36,25 +37,42 @@ class VotesFigure(ConditionFigure):
     )  # fmt: skip
     kind: Literal["votes"]
     """Kind of the figure."""
+    joined: list[str] = []
+    """Names of conditions that differ from it in their seeds alone, drawn with it."""
     confidence: float = Field(default=0.95, gt=0, lt=1)
     """Confidence of the intervals."""
 
+    def sources(self) -> list[tuple[str, str]]:
+        """Return the votes of every condition."""
+        return [(name, self.metric) for name in (self.condition, *self.joined)]
 
-def table(figure: VotesFigure, measured: Measured[MetricJob[Votes]]) -> "pd.DataFrame":
+
+def table(figure: VotesFigure, *measured: Measured[MetricJob[Votes]]) -> "pd.DataFrame":
     """Return accuracy and gain of every seed by every rule, and means over seeds.
 
     `gain` is the share of a rule minus the average share of one draw of the same seed. Its ends are
     those of the mean's t interval, missing where there is but one seed.
+
+    Raises:
+        InputError: if conditions that are drawn together differ in more than their seeds.
     """
+    import pandas as pd
+
+    job, *others = (each.job for each in measured)
+    if any(other != job for other in others):
+        raise InputError(
+            "recurrent_attention > figures > votes > joined: a condition differs from"
+            f" {figure.condition} in more than its seeds; leave it out"
+        )
+    rows = pd.concat([each.table for each in measured], ignore_index=True)
     order = {rule: place for place, rule in enumerate(RULES)}
-    place = measured.table["rule"].map(order)
-    rows = measured.table.assign(place=place).sort_values(["place", "seed"])
+    rows = rows.assign(place=rows["rule"].map(order)).sort_values(["place", "seed"])
     single = rows[rows["rule"] == "single"].set_index("seed")["solved"]
     rows = rows.assign(gain=rows["solved"] - rows["seed"].map(single))
     gains = rows.groupby("rule")["gain"]
     rows = rows.assign(
-        scale=measured.job.train.boards.size,
-        draws=measured.job.settings.draws,
+        scale=job.train.boards.size,
+        draws=job.settings.draws,
         solved_mean=rows.groupby("rule")["solved"].transform("mean"),
         gain_mean=gains.transform("mean"),
         gain_lower=gains.transform(lambda own: _interval(own, figure.confidence)[0]),
