@@ -38,13 +38,15 @@ STYLES: dict[str, dict[str, Any]] = {
     "holds": {"marker": "o", "color": "#0072b2", "label": "holds"},
     "open": {
         "marker": "s", "facecolor": "white", "edgecolor": "#6a6a6a",
-        "label": "open: too few seeds",
+        "label": "open",
     },
     "none": {"marker": "v", "color": "#e69f00", "label": "too small to count"},
+    "less": {
+        "marker": "v", "facecolor": "white", "edgecolor": "#e69f00", "label": "less than claimed",
+    },
     "fails": {"marker": "X", "color": "#c1440e", "label": "opposite or out of range"},
 }  # fmt: skip
 """Marker of a comparison by its decision."""
-STYLES["less"] = STYLES["none"]
 GROUPS = {
     "verified": "hold", "reproduced": "hold", "replicated": "hold", "in part": "hold in part",
     "does not hold": "do not hold", "open": "are open", "not tested": "are not tested",
@@ -431,11 +433,11 @@ def _write_heads(page: Page, height: float) -> None:
             markerfacecolor=style.get("facecolor", style.get("color")),
             markeredgecolor=style.get("edgecolor", style.get("color")), label=style["label"],
         )
-        for name, style in STYLES.items() if name != "less"
+        for style in STYLES.values()
     ]  # fmt: skip
     handles += [Patch(color=NEEDED, label="needed"), Patch(color=TOO_SMALL, label="too small")]
     page.drawing.legend(
-        handles=handles, loc="upper left", ncols=6, fontsize=SIZE, frameon=False, borderpad=0,
+        handles=handles, loc="upper left", ncols=7, fontsize=SIZE, frameon=False, borderpad=0,
         handlelength=1, handletextpad=0.4, columnspacing=1.1, bbox_to_anchor=(0, 1),
         borderaxespad=0.3,
     )  # fmt: skip

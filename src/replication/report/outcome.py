@@ -1,12 +1,13 @@
 """The outcome of a run in a few lines: verdicts, and our numbers beside the paper's."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 
 from replication.judge.abstract import short_verdict
 from replication.judge.scorecard import read_verdict
-from replication.judge.verdicts import Verdict
+from replication.judge.verdicts import OUTCOMES, Verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.report.context import figure_of
@@ -27,15 +28,31 @@ def outcome_lines(jobs: Jobs, root: Path, targets: Iterable[str]) -> list[str]:
     """
     lines: dict[str, None] = {}
     kept = cache(partial(known_verdicts, root))
+    scorecards = {study.study.scorecard: study for study in jobs.studies.values()}
     for target in targets:
         below = target.removeprefix("figures/").rpartition(".")[0]
         if target.startswith("figures/") and below in jobs.figures:
             study, name = jobs.figures[below]
             lines |= dict.fromkeys(_figure_lines(jobs, study, name, kept))
         elif target in jobs.tasks and jobs.tasks[target].stage == "verdict":
-            found = read_verdict(Path(target))
-            lines[f"{found.claim}: {short_verdict(found)}; {found.summary}"] = None
+            lines[_verdict_line(read_verdict(Path(target)))] = None
+        elif target in scorecards:
+            lines |= dict.fromkeys(_scorecard_lines(scorecards[target]))
     return [*lines]
+
+
+def _verdict_line(found: Verdict) -> str:
+    return f"{found.claim}: {short_verdict(found)}; {found.summary}"
+
+
+def _scorecard_lines(study: StudyJobs) -> list[str]:
+    """Return the verdicts of a study, or the number of each where they are many."""
+    found = [read_verdict(Path(study.verdict(claim))) for claim in study.claims]
+    if len(found) <= MOST_CLAIMS:
+        return [_verdict_line(each) for each in found]
+    numbers = Counter(each.verdict for each in found)
+    told = ", ".join(f"{numbers[each]} {each}" for each in OUTCOMES if numbers[each])
+    return [f"{study.study.name}: of {len(found)} claims {told}; see {study.study.scorecard}"]
 
 
 def _figure_lines(

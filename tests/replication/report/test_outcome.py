@@ -1,5 +1,7 @@
 """The lines that a run says at its end about the figures and verdicts that were asked for."""
 
+import re
+
 import pytest
 from conftest import ROOT, Template
 
@@ -10,6 +12,7 @@ from replication.report.outcome import outcome_lines
 from replication.study.studies import find_studies
 
 FIG1, VERDICT = "figures/example/fig1.pdf", "results/example/verdicts/C1.json"
+SCORECARD = "results/example/verdicts.md"
 
 
 @pytest.fixture
@@ -61,7 +64,19 @@ def test_a_claim_is_told_at_one_figure_of_its_kind_and_its_reference_is_read_onc
     assert read == ["example"]
 
 
-def test_a_verdict_that_is_asked_for_is_told_and_other_targets_are_silent(jobs):
-    (line,) = outcome_lines(jobs, ROOT, [VERDICT, "results/example/verdicts.md"])
+def test_verdicts_that_are_asked_for_are_told_and_other_targets_are_silent(jobs):
+    (line,) = outcome_lines(jobs, ROOT, [VERDICT])
     assert line.startswith("C1: reproduced; ")
     assert outcome_lines(jobs, ROOT, ["results/report/example.html"]) == []
+
+
+def test_a_scorecard_tells_every_verdict_or_their_number_where_they_are_many(jobs, monkeypatch):
+    claims = jobs.studies["example"].claims
+    told = outcome_lines(jobs, ROOT, [VERDICT, SCORECARD])
+    assert sorted(line.split(":")[0] for line in told) == sorted(claims)
+    monkeypatch.setattr(outcome, "MOST_CLAIMS", 1)
+    (line,) = outcome_lines(jobs, ROOT, [SCORECARD])
+    assert line.startswith(f"example: of {len(claims)} claims ")
+    assert line.endswith(f"; see {SCORECARD}")
+    numbers = re.findall(r"(\d+) [a-z]", line.partition(" claims ")[2])
+    assert sum(map(int, numbers)) == len(claims) > 1
