@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 import yaml
 
-from benchmarks.speed import Row, copy_workflow, print_tables
+from benchmarks.speed import Row, copy_project, print_tables
 
 FIGURE = "figures/scale.csv"
 LONGEST = 131_072
@@ -72,12 +72,15 @@ def scale_overlay(seeds: int, seeds_per_job: int | None, settings: dict[str, Any
 
 
 def run_snakemake(folder: Path, configuration: str, *arguments: str) -> Measured:
-    """Run Snakemake in a folder with an overlay."""
+    """Run Snakemake in a copy of the project with an overlay."""
+    environment = copy_project(folder)
     (folder / "scale.yaml").write_text(configuration, encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", FIGURE, "--configfile", "scale.yaml", *arguments]
     with (folder / "output.txt").open("w+", encoding="utf-8") as stream:
         start = time.perf_counter()
-        process = subprocess.Popen(command, cwd=folder, stdout=stream, stderr=stream)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=stream, stderr=stream
+        )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -95,7 +98,6 @@ def count_jobs(output: str) -> int:
 
 def planning_rows(seeds: int, seeds_per_job: int | None) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        copy_workflow(Path(folder))
         configuration = scale_overlay(seeds, seeds_per_job, PAPER)
         done = run_snakemake(Path(folder), configuration, "--dry-run", "--printshellcmds")
     commands = [line for line in done.output.splitlines() if " -m replication.run.program " in line]
@@ -108,7 +110,6 @@ def planning_rows(seeds: int, seeds_per_job: int | None) -> Iterator[Row]:
 
 def running_rows(seeds: int, seeds_per_job: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        copy_workflow(Path(folder))
         done = run_snakemake(Path(folder), scale_overlay(seeds, seeds_per_job, TINY))
     count = count_jobs(done.output)
     yield (
@@ -121,7 +122,6 @@ def running_rows(seeds: int, seeds_per_job: int) -> Iterator[Row]:
 def disk_rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        copy_workflow(folder)
         run_snakemake(folder, scale_overlay(2, 1, PAPER))
         for what, pattern in (
             ("data", "results/scan_and_snap/data/scale/*"),
