@@ -37,7 +37,7 @@ from transformer_dynamics.scan_and_snap.training.loop import train_sweep
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = configure({}, find_studies()).scan_and_snap.train_job("syn_medium", "cpu")
 SEEDS = 10
-TARGETS = ("figures/fig6.pdf", "", "verify")
+TARGETS = ("figures/fig6.pdf", "verify")
 IMPORT = [sys.executable, "-c", "import torch"]
 IMPORTS = 3
 """Number of imports, of which the median counts."""
