@@ -1,6 +1,7 @@
-"""Write pages without computing anything: `python -m replication report --reference STUDY...`.
+"""Write pages without computing anything: `python -m replication report --reference`.
 
-From what a run has computed `snakemake report` makes the same pages.
+They are those of all studies that have a reference, or of the studies that are named. From what a
+run has computed `snakemake report` makes the same pages.
 """
 
 from pathlib import Path
@@ -29,12 +30,15 @@ def main(
 ) -> None:
     """Write the pages, and print their paths."""
     from replication.report.from_reference import write_pages
+    from replication.verify.reference import find_references
 
     known = find_studies()
     for name in studies:
         if name not in known:
             raise InputError(unknown_key(name, list(known), "study", "studies"))
-    names = list(studies) or [name for name, study in known.items() if study.is_default]
+    kept = {*find_references(root)}
+    # Without any reference the first study's page says so.
+    names = list(studies) or [name for name in known if name in kept] or list(known)
     made = write_pages(root, known, list(dict.fromkeys(names)), output, history)
     for page in made:
         click.echo(page)

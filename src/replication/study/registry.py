@@ -45,14 +45,15 @@ SCORECARD_TEXT = FigureText(
     decide it, a line each, with their comparisons on a common axis.""",
     caption="""Sentences of the abstract that experiments or proofs can decide, with their marks.
     Below a sentence stand the claims that decide it. A point is a comparison: a filled circle
-    holds, a hollow square is open, a triangle is too small to count, a hollow triangle is less than
-    claimed, a cross is the opposite or outside the range. Its bar is the interval that decides. The shaded range is needed. Distances
-    from its end are in units of the smallest effect that counts, so that no effect at all lies at
-    the dotted line, or of half the width of a range with an upper and a lower end. An arrow names
-    distances beyond the axis. Claims without such a unit, and computed statements of the theory,
-    have no place on the axis: the values found stand there, and the one that is needed. A claim
-    that was declared after its seeds had been seen is marked as late. The counts are comparisons
-    that hold, of all that count, and seeds behind each.""",
+    holds, a hollow square is open, a triangle is too small to count, a hollow triangle is less
+    than claimed, a cross is the opposite or outside the range. Its bar is the interval that
+    decides. The shaded range is needed. Distances from its end are in units of the smallest
+    effect that counts, so that no effect at all lies at the dotted line, or of half the width
+    of a range with an upper and a lower end. An arrow names distances beyond the axis. Claims
+    without such a unit, and computed statements of the theory, have no place on the axis: the
+    values found stand there, and the one that is needed. A claim that was declared after its
+    seeds had been seen is marked as late. The counts are comparisons that hold, of all that
+    count, and seeds behind each.""",
 )
 """Texts of the scorecard."""
 
