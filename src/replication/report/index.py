@@ -109,10 +109,12 @@ def render_index(
 def _studies_by_paper(registries: Mapping[str, Registry]) -> list[list[str]]:
     """Return the names of the studies of each paper, first of one that has the abstract.
 
-    A study without an address is a paper of its own.
+    A study without an address is a paper of its own, behind the others.
     """
     papers: dict[str, list[str]] = {}
-    for name, registry in sorted(registries.items(), key=lambda item: not item[1].abstracts):
+    for name, registry in sorted(
+        registries.items(), key=lambda item: (not item[1].abstracts, not item[1].url)
+    ):
         papers.setdefault(registry.url or name, []).append(name)
     return list(papers.values())
 

@@ -62,8 +62,10 @@ def registry_of(study: Study) -> Registry:
 
 
 def site_links(site: Site) -> list[tuple[str, str]]:
-    """Return the name of every study of the project, and the link to it."""
-    return [(name.replace("_", " "), site.link(name)) for name in find_studies()]
+    """Return the name of every study of the project, and the link to it; papers come first."""
+    studies = find_studies()
+    names = sorted(studies, key=lambda name: not registry_of(studies[name]).url)
+    return [(name.replace("_", " "), site.link(name)) for name in names]
 
 
 def studies_of_paper(study: str) -> list[Study]:
