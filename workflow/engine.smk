@@ -124,7 +124,7 @@ onsuccess:
                 for job in workflow.dag.targetjobs
                 if not job.output
                 for file in job.input
-                if file.endswith("/verdicts.md")
+                if Path(file).name == "verdicts.md"
             ),
         }
         asked_for = sorted(map(str, named))
