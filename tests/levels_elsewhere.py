@@ -24,9 +24,10 @@ SETS = [
     {"ATEN_CPU_CAPABILITY": "default"},
     {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE"},
 ]
-SPANNING = {"gradient_heterogeneity": {"figures/one_step.csv"}}
-"""Tables of numbers that span orders of magnitude at the smallest scale, as the best rate of a
-hardly trained network does: three seeds do not tell how far another processor's may be."""
+SPANNING = {"gradient_heterogeneity": {"figures/one_step.csv", "figures/differences.csv"}}
+"""Tables that at the smallest scale have numbers of which three seeds do not tell how far another
+processor's may be: the best rate of a hardly trained network, which spans orders of magnitude, and
+intervals of the difference of two losses that are equal but for a thousandth."""
 WITHIN = "within the tolerance across processors"
 
 

@@ -116,13 +116,13 @@ onsuccess:
     from replication.report.outcome import outcome_lines
 
     if not IS_STORED:
-        # Of a rule that makes no file, such as the plain run, the scorecards that it asks for.
+        # Of a rule that only collects, such as the plain run, the scorecards that it asks for.
         named = {
             *workflow.dag.targetfiles,
             *(
                 file
                 for job in workflow.dag.targetjobs
-                if not job.output
+                if job.is_norun
                 for file in job.input
                 if Path(file).name == "verdicts.md"
             ),

@@ -41,6 +41,8 @@ def test_seeds_of_conditions_are_taken_together():
     strange = measured(other)._replace(job=SimpleNamespace(boards=3))
     with pytest.raises(UnmeasurableError, match="differ in more"):
         claims.final_ratio(measured(CURVES), strange)
+    with pytest.raises(UnmeasurableError, match="seeds in common"):
+        claims.final_ratio(measured(CURVES), measured(CURVES))
 
 
 def expect(evidence, values):

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.base.errors import InputError
 from replication.figures.drawn_numbers import unknown_marks
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures import fig6, votes
@@ -121,9 +120,6 @@ def test_conditions_that_differ_in_their_seeds_are_drawn_together():
     table = votes.table(figure, *(Measured(part, JOB) for part in parts))
     whole = votes.table(figure, Measured(pd.concat(parts, ignore_index=True), JOB))
     pd.testing.assert_frame_equal(table, whole)
-    other = SimpleNamespace(train=JOB.train, settings=SimpleNamespace(draws=3))
-    with pytest.raises(InputError, match="votes > joined: a condition differs from akorn_more"):
-        votes.table(figure, Measured(parts[0], JOB), Measured(parts[1], other))
 
 
 def test_the_gain_of_one_seed_has_no_interval():

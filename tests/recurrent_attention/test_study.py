@@ -179,6 +179,22 @@ def test_six_by_six_has_all_conditions() -> None:
         ),
         ({"figures": {"fig2c": {"seed": 99}}}, "fig2c > seed: 99 is not measured; measured are 1,"),
         ({"figures": {"figS5": {"seed": 9}}}, "figS5 > seed: 9 is not measured"),
+        (
+            {"figures": {"votes": {"joined": ["akorn_votes", "akorn_6x6"]}}},
+            "votes > joined: akorn_6x6 differs from the others in more than its seeds",
+        ),
+        (
+            {"experiments": {"akorn_more": {"learning_rate": 0.002}}},
+            "votes > joined: akorn_votes differs from the others in more than its seeds",
+        ),
+        (
+            {"figures": {"votes": {"joined": ["akorn_votes", "akorn_votes"]}}},
+            "votes > joined: akorn_votes has seeds of another condition, too; give it others",
+        ),
+        (
+            {"figures": {"votes": {"joined": ["akorn_more"]}}},
+            "votes > joined: akorn_more has seeds of another condition, too; give it others",
+        ),
         ({"seeds": {"first": 2}}, "fig2c > seed: 1 is not measured; measured are 2, 3,"),
         ({"figures": {"clouds": {"board": 2}}}, "clouds > board: 2 is not measured; see metrics"),
         ({"figures": {"figS4": {"board": -1}}}, "figS4 > board: -1 is not measured; see metrics"),

@@ -15,7 +15,10 @@ from replication.study.studies import find_studies
 
 @click.command(help=__doc__)
 @click.option("--reference", is_flag=True, required=True, help="From results/reference/, in git.")
-@click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
+@click.option(
+    "--root", type=click.Path(path_type=Path, exists=True, file_okay=False), default=Path(),
+    help="Project's folder.",
+)  # fmt: skip
 @click.option(
     "--output", type=click.Path(path_type=Path), default=Path("results/pages"),
     show_default=True, help="Folder of the pages.",
@@ -30,15 +33,15 @@ def main(
 ) -> None:
     """Write the pages, and print their paths."""
     from replication.report.from_reference import write_pages
-    from replication.verify.reference import find_references
+    from replication.verify.reference import reference_folder
 
     known = find_studies()
     for name in studies:
         if name not in known:
             raise InputError(unknown_key(name, list(known), "study", "studies"))
-    kept = {*find_references(root)}
+    kept = [name for name in known if reference_folder(root, name).is_dir()]
     # Without any reference the first study's page says so.
-    names = list(studies) or [name for name in known if name in kept] or list(known)
+    names = [*studies] or kept or [*known]
     made = write_pages(root, known, list(dict.fromkeys(names)), output, history)
     for page in made:
         click.echo(page)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 
+from replication.base.errors import InputError
 from replication.judge.abstract import short_verdict
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import OUTCOMES, Verdict
@@ -14,6 +15,8 @@ from replication.report.context import figure_of
 from replication.report.details import compare_with_paper
 from replication.report.site import known_verdicts
 
+UNREADABLE = "cannot be read"
+"""Words for a verdict whose file is missing or damaged."""
 MOST_CLAIMS = 8
 """Largest number of claims that are told; the rest are counted."""
 
@@ -35,24 +38,40 @@ def outcome_lines(jobs: Jobs, root: Path, targets: Iterable[str]) -> list[str]:
             study, name = jobs.figures[below]
             lines |= dict.fromkeys(_figure_lines(jobs, study, name, kept))
         elif target in jobs.tasks and jobs.tasks[target].stage == "verdict":
-            lines[_verdict_line(read_verdict(Path(target)))] = None
+            lines[_verdict_line(target)] = None
         elif target in scorecards:
             lines |= dict.fromkeys(_scorecard_lines(scorecards[target]))
     return [*lines]
 
 
-def _verdict_line(found: Verdict) -> str:
+def _verdict_line(path: str) -> str:
+    """Return a verdict in a line, or the reason why it cannot be told."""
+    if not Path(path).is_file():
+        return f"{path}: is not there; `snakemake {path}` makes it"
+    try:
+        found = read_verdict(Path(path))
+    except InputError as error:
+        return error.message
     return f"{found.claim}: {short_verdict(found)}; {found.summary}"
 
 
 def _scorecard_lines(study: StudyJobs) -> list[str]:
     """Return the verdicts of a study, or the number of each where they are many."""
-    found = [read_verdict(Path(study.verdict(claim))) for claim in study.claims]
-    if len(found) <= MOST_CLAIMS:
-        return [_verdict_line(each) for each in found]
-    numbers = Counter(each.verdict for each in found)
-    told = ", ".join(f"{numbers[each]} {each}" for each in OUTCOMES if numbers[each])
-    return [f"{study.study.name}: of {len(found)} claims {told}; see {study.study.scorecard}"]
+    if len(study.claims) <= MOST_CLAIMS:
+        return [_verdict_line(study.verdict(claim)) for claim in study.claims]
+    numbers = Counter(map(_outcome, map(study.verdict, study.claims)))
+    told = ", ".join(f"{numbers[each]} {each}" for each in (*OUTCOMES, UNREADABLE) if numbers[each])
+    return [
+        f"{study.study.name}: of {len(study.claims)} claims {told}; see {study.study.scorecard}"
+    ]
+
+
+def _outcome(path: str) -> str:
+    """Return the verdict in a file in a word."""
+    try:
+        return read_verdict(Path(path)).verdict
+    except InputError:
+        return UNREADABLE
 
 
 def _figure_lines(

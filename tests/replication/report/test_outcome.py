@@ -1,6 +1,7 @@
 """The lines that a run says at its end about the figures and verdicts that were asked for."""
 
 import re
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, Template
@@ -68,6 +69,18 @@ def test_verdicts_that_are_asked_for_are_told_and_other_targets_are_silent(jobs)
     (line,) = outcome_lines(jobs, ROOT, [VERDICT])
     assert line.startswith("C1: reproduced; ")
     assert outcome_lines(jobs, ROOT, ["results/report/example.html"]) == []
+
+
+def test_a_verdict_that_is_missing_or_damaged_is_told_as_such(jobs, monkeypatch):
+    Path(VERDICT).write_text("{")
+    lines = outcome_lines(jobs, ROOT, [SCORECARD])
+    assert [line for line in lines if line.startswith(f"{VERDICT}: ")]
+    Path(VERDICT).unlink()
+    lines = outcome_lines(jobs, ROOT, [SCORECARD])
+    assert f"{VERDICT}: is not there; `snakemake {VERDICT}` makes it" in lines
+    monkeypatch.setattr(outcome, "MOST_CLAIMS", 1)
+    (line,) = outcome_lines(jobs, ROOT, [SCORECARD])
+    assert " 1 cannot be read; " in line
 
 
 def test_a_scorecard_tells_every_verdict_or_their_number_where_they_are_many(jobs, monkeypatch):

@@ -37,12 +37,15 @@ def join_seeds(measured: Sequence[Measured[JobSettings]]) -> Measured[JobSetting
     """Return one metric of conditions that differ in their seeds alone, as of one condition.
 
     Raises:
-        UnmeasurableError: if they differ in more.
+        UnmeasurableError: if they differ in more, or have seeds in common.
     """
     if any(each.job != measured[0].job for each in measured):
         raise UnmeasurableError(
             "conditions whose seeds are taken together differ in more than these"
         )
+    seeds = [seed for each in measured for seed in each.table["seed"].unique()]
+    if len({*seeds}) < len(seeds):
+        raise UnmeasurableError("conditions whose seeds are taken together have seeds in common")
     rows = pd.concat([each.table for each in measured], ignore_index=True)
     return measured[0]._replace(table=rows)
 

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.base.errors import InputError
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import ConditionFigure
 from transformer_dynamics.recurrent_attention.figures.panels import note_below, subplots
@@ -52,18 +51,10 @@ def table(figure: VotesFigure, *measured: Measured[MetricJob[Votes]]) -> "pd.Dat
 
     `gain` is the share of a rule minus the average share of one draw of the same seed. Its ends are
     those of the mean's t interval, missing where there is but one seed.
-
-    Raises:
-        InputError: if conditions that are drawn together differ in more than their seeds.
     """
     import pandas as pd
 
-    job, *others = (each.job for each in measured)
-    if any(other != job for other in others):
-        raise InputError(
-            "recurrent_attention > figures > votes > joined: a condition differs from"
-            f" {figure.condition} in more than its seeds; leave it out"
-        )
+    job = measured[0].job
     rows = pd.concat([each.table for each in measured], ignore_index=True)
     order = {rule: place for place, rule in enumerate(RULES)}
     rows = rows.assign(place=rows["rule"].map(order)).sort_values(["place", "seed"])

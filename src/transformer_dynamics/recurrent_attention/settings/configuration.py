@@ -172,6 +172,7 @@ class Settings(StudySettings):
             self._find_too_large(),
             self._find_unmeasurable(),
             self._find_not_measured(),
+            self._find_unjoinable(),
         )
         # Only the first: what comes later may rely on it.
         if wrong := next(chain(*found), ""):
@@ -315,6 +316,23 @@ class Settings(StudySettings):
                         f"figures > {name} > board: {board} is not measured; see metrics >"
                         f" {metric} > boards, and the first is 0"
                     )
+
+    def _find_unjoinable(self) -> Iterator[str]:
+        """Yield a message per condition that a figure cannot draw together with another."""
+        for name, figure in self.figures.items():
+            joined: list[str] = getattr(figure, "joined", [])
+            taken: set[int] = set()
+            for other in (getattr(figure, "condition", ""), *joined):
+                if (condition := self.experiments.get(other)) is None:
+                    continue
+                where = f"figures > {name} > joined: {other}"
+                first = self.experiments.get(figure.sources()[0][0], condition)
+                if condition.model_copy(update={"seeds": first.seeds}) != first:
+                    yield f"{where} differs from the others in more than its seeds; leave it out"
+                seeds = {*seed_list(self.seeds_of(condition))}
+                if taken & seeds:
+                    yield f"{where} has seeds of another condition, too; give it others"
+                taken |= seeds
 
     def model(self, condition: Condition, where: str = "") -> Network:
         """Return the network of a condition.
