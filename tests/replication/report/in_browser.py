@@ -33,7 +33,7 @@ def shown(page):
 def scroll_through(page):
     """Pictures are loaded when they come into sight."""
     page.eval_on_selector_all("img", "all => all.forEach(e => e.scrollIntoView())")
-    page.wait_for_function("[...document.images].every(e => e.complete)")
+    page.wait_for_function("() => [...document.images].every(e => e.complete)")
 
 
 def unfold(page):

@@ -12,7 +12,7 @@ def test_details_are_folded_and_links_unfold_them(visit):
     assert page.locator("details[open]:not(.listing)").count() == 0
     assert not page.locator("#claim-T2a").is_visible()
     page.get_by_role("link", name="T2a", exact=True).first.click()
-    page.wait_for_function("document.querySelector('#claim-T2a').checkVisibility()")
+    page.wait_for_function("() => document.querySelector('#claim-T2a').checkVisibility()")
     for fragment in ("#claim-T1", "#T1"):
         assert visit(fragment).locator("#claim-T1").is_visible()
 
@@ -22,7 +22,7 @@ def test_a_link_to_a_hidden_claim_shows_it(visit):
     page = visit("#verdict=verified")
     assert shown(page) == ["T1"]
     page.evaluate("location.hash = '#claim-T2a'")
-    page.wait_for_function("document.querySelector('#claim-T2a').checkVisibility()")
+    page.wait_for_function("() => document.querySelector('#claim-T2a').checkVisibility()")
     assert shown(page) == EVERY
     assert shown(visit("#claim-E1")) == EVERY
     assert shown(visit("#%zz&verdict=nonsense&figure=nonsense")) == EVERY
@@ -35,7 +35,7 @@ def test_a_link_to_what_is_not_there_says_so(visit):
     assert said.is_visible()
     assert shown(page) == EVERY
     page.evaluate("location.hash = '#claim-T2a'")
-    page.wait_for_function("document.querySelector('#claim-T2a').checkVisibility()")
+    page.wait_for_function("() => document.querySelector('#claim-T2a').checkVisibility()")
     assert not said.is_visible()
     for fragment in ("", "#figures", "#verdict=verified", "#eta_Y=1"):
         assert not visit(fragment).locator("#unknown").is_visible()
