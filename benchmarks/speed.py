@@ -125,9 +125,13 @@ def copy_project(folder: Path) -> dict[str, str]:
         "Snakefile", "workflow", "profiles", "config", "src", "requirements-encoders.lock",
         "results/reference",
     ):  # fmt: skip
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         (folder / name).parent.mkdir(exist_ok=True)
-        copy(ROOT / name, folder / name)
+        if (ROOT / name).is_dir():
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copy(ROOT / name, folder / name)
     # Python reads the copy before the installed project.
     return {**os.environ, "PYTHONPATH": str(folder / "src")}
 

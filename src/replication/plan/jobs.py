@@ -98,8 +98,8 @@ class Jobs:
         """Return the studies of targets that name no study.
 
         Args:
-            choice: names, separated by commas; if none, the studies of a plain run and the studies
-                whose verdicts are all there.
+            choice: names, as a list or separated by commas; if none, the studies of a plain run
+                and the studies whose verdicts are all there.
 
         Raises:
             InputError: if there is no such study, or none at all.
@@ -115,7 +115,8 @@ class Jobs:
                 f"{SOURCE}: has no study; run this in the folder of a project: a clone, or what"
                 " `replication new` made"
             )
-        names = [name.strip() for name in str(choice).split(",")]
+        told = ",".join(map(str, choice)) if isinstance(choice, list) else str(choice)
+        names = [name.strip() for name in told.split(",")]
         for name in names:
             if name not in self.studies:
                 raise InputError(f"study: {unknown_key(name, list(self.studies))}")

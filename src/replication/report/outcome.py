@@ -57,9 +57,10 @@ def _verdict_line(path: str) -> str:
 
 def _scorecard_lines(study: StudyJobs) -> list[str]:
     """Return the verdicts of a study, or the number of each where they are many."""
+    paths = map(study.verdict, study.claims)
     if len(study.claims) <= MOST_CLAIMS:
-        return [_verdict_line(study.verdict(claim)) for claim in study.claims]
-    numbers = Counter(map(_outcome, map(study.verdict, study.claims)))
+        return [*map(_verdict_line, paths)]
+    numbers = Counter(map(_outcome, paths))
     told = ", ".join(f"{numbers[each]} {each}" for each in (*OUTCOMES, UNREADABLE) if numbers[each])
     return [
         f"{study.study.name}: of {len(study.claims)} claims {told}; see {study.study.scorecard}"

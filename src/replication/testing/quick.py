@@ -29,7 +29,7 @@ def main(studies: tuple[str, ...]) -> None:
     known = find_studies()
     default = configure({}, known)
     plain = [name for name, study in known.items() if study.is_default]
-    names = Jobs.of(default, known).selected_studies(",".join(studies or plain))
+    names = Jobs.of(default, known).selected_studies([*(studies or plain)])
     folder = Path(FOLDER).resolve()
     try:
         folder.mkdir(exist_ok=True)

@@ -129,7 +129,7 @@ def main(
     project = Project(root, studies, whole, profile)
     chosen = [name for name, study in studies.items() if study.is_default]
     if names:
-        chosen = project.jobs.selected_studies(",".join(names))
+        chosen = project.jobs.selected_studies([*names])
     if receipt and (write or len(chosen) != 1):
         raise InputError("--receipt: a receipt is about one study; name it with --study")
     if write:

@@ -191,7 +191,7 @@ def test_a_study_with_the_name_of_something_else_is_refused(name):
         configuration_type({name: find_studies()["example"]})
 
 
-@pytest.mark.parametrize("choice", [123, True, "exampel", "example,", ["example"]])
+@pytest.mark.parametrize("choice", [123, True, "exampel", "example,", ["exampel"], []])
 def test_an_unknown_study_is_refused(choice):
     with pytest.raises(InputError, match="study: unknown key"):
         JOBS.selected_studies(choice)
@@ -200,6 +200,7 @@ def test_an_unknown_study_is_refused(choice):
 def test_studies_are_chosen_by_name():
     both = ["example", "scan_and_snap"]
     assert JOBS.selected_studies(" example,scan_and_snap, example") == both
+    assert JOBS.selected_studies(["example", "scan_and_snap"]) == both
 
 
 @pytest.mark.parametrize(

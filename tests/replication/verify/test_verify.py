@@ -262,10 +262,14 @@ def test_experiments_are_drawn_that_fit_into_the_minutes(clone):
     limit = ("--level", "seed", "--draw", "3", "--minutes")
     output = verify(clone, *limit, "9", "--found", "found")
     assert "One seed of experiments, drawn with --draw 3" in output
-    assert "1 of 2 experiments fit into 9 minutes of one processor. Left out: replic" in output
+    assert f"1 of 2 experiments of {STUDY} will take about 0 minutes of one processor" in output
+    assert "Left out, as they do not fit: replication\n" in output
     runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
     assert [*runs["experiment"]] == ["printed"]
-    assert "2 fingerprints of runs" in verify(clone, *limit, "10")
+    output = verify(clone, *limit, "10")
+    assert f"2 of 2 experiments of {STUDY} will take about 10 minutes of one processor" in output
+    assert "Left out" not in output
+    assert "2 fingerprints of runs" in output
     (clone.folder / SOURCE / "seconds.csv").write_text(
         f"{rows}logs/{STUDY}/runs/printed/1-5,3000,\n"
     )

@@ -320,13 +320,12 @@ class Settings(StudySettings):
     def _find_unjoinable(self) -> Iterator[str]:
         """Yield a message per condition that a figure cannot draw together with another."""
         for name, figure in self.figures.items():
-            joined: list[str] = getattr(figure, "joined", [])
+            names = [getattr(figure, "condition", ""), *getattr(figure, "joined", [])]
+            known = [each for each in names if each in self.experiments]
             taken: set[int] = set()
-            for other in (getattr(figure, "condition", ""), *joined):
-                if (condition := self.experiments.get(other)) is None:
-                    continue
+            for other in known:
+                condition, first = self.experiments[other], self.experiments[known[0]]
                 where = f"figures > {name} > joined: {other}"
-                first = self.experiments.get(figure.sources()[0][0], condition)
                 if condition.model_copy(update={"seeds": first.seeds}) != first:
                     yield f"{where} differs from the others in more than its seeds; leave it out"
                 seeds = {*seed_list(self.seeds_of(condition))}
