@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
+from replication.plan.cost import count_jobs
 from replication.plan.jobs import Jobs
 from replication.plan.tasks import Task
 
@@ -51,7 +52,7 @@ def _box_texts(jobs: Jobs, path: str) -> list[list[str]]:
         [
             rule,
             *sorted({_program_file(jobs, task.program) for task in made}),
-            _count_jobs(len(made)),
+            count_jobs(len(made)),
         ]
         for rule, made in rules.items()
     ]
@@ -62,10 +63,6 @@ def _program_file(jobs: Jobs, program: str) -> str:
     folders = (f"{study.study.package}." for study in jobs.studies.values())
     folder = next((name for name in folders if program.startswith(name)), "")
     return program.removeprefix(folder).replace(".", "/") + ".py"
-
-
-def _count_jobs(jobs: int) -> str:
-    return "1 job" if jobs == 1 else f"{jobs} jobs"
 
 
 def _draw_box(box: list[str], x: int, height: int) -> Iterator[str]:

@@ -154,9 +154,14 @@ def cost_rows(found: Iterable[Cost]) -> list[tuple[str, ...]]:
     ]
 
 
+def count_jobs(jobs: int) -> str:
+    """Return a number of jobs in words."""
+    return "1 job" if jobs == 1 else f"{jobs} jobs"
+
+
 def _minutes(cost: Cost) -> str:
     known = [f"{cost.minutes:.1f}"] if cost.minutes else []
-    return "; ".join(known + [f"{cost.unknown} jobs {NOT_RECORDED}"] * bool(cost.unknown))
+    return "; ".join(known + [f"{count_jobs(cost.unknown)} {NOT_RECORDED}"] * bool(cost.unknown))
 
 
 def _foreseen(cost: Cost) -> str:

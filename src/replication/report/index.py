@@ -17,7 +17,7 @@ from replication.judge.abstract import (
 )
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
-from replication.plan.cost import MEASURED, NOT_RECORDED, Cost
+from replication.plan.cost import MEASURED, NOT_RECORDED, Cost, count_jobs
 from replication.report.site import (
     asset,
     known_verdicts,
@@ -132,7 +132,7 @@ def _listed(name: str, registry: Registry, sources: IndexSources) -> ListedStudy
 def _cost_in_words(cost: Cost) -> str:
     parts = [
         f"{cost.minutes:,.0f} minutes of one core" if cost.minutes else "",
-        f"{cost.unknown} jobs {NOT_RECORDED}" if cost.unknown else "",
+        f"{count_jobs(cost.unknown)} {NOT_RECORDED}" if cost.unknown else "",
         f"{cost.mib / 1024:.1f} GiB of memory" if cost.mib else "",
     ]
     return ", ".join(filter(None, parts))

@@ -136,13 +136,14 @@ class Sentence(Strict):
     mark: Unjudged | None = None
     """Mark of a sentence that no claim decides."""
     why: Text | None = None
-    """Reason why no claim decides the sentence."""
+    """Reason why no claim decides the sentence, or the limit of what its claims can tell."""
 
     @model_validator(mode="after")
     def _check_decided(self) -> Self:
         has_claims = bool(self.claims) and self.mark != "no empirical statement"
         given = [has_claims, self.study is not None, self.mark is not None]
-        if sum(given) != 1 or (self.mark is None) != (self.why is None):
+        lacks_reason = self.mark is not None and self.why is None
+        if sum(given) != 1 or lacks_reason or (self.study and self.why):
             raise ValueError(
                 "a sentence of an abstract names the claims that decide it, or the study that does,"
                 f" or has a mark and says why: {self.words}"

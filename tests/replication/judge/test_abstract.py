@@ -167,7 +167,7 @@ def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
         ({"words": "A."}, "names the claims that decide it"),
         ({"words": "A.", "claims": ["C1"], "study": "other"}, "names the claims that decide it"),
         ({"words": "A.", "mark": "not tested"}, "has a mark and says why"),
-        ({"words": "A.", "claims": ["C1"], "why": "so"}, "has a mark and says why"),
+        ({"words": "A.", "study": "other", "why": "so"}, "has a mark and says why"),
         ({"words": "A.", "claims": ["C1", "C1"]}, "C1 is repeated"),
         ({"words": "A.", "claims": ["C9"]}, "abstracts: unknown key 'C9'"),
         ({"words": "A.", "claims": ["F1"]}, "F1 is a finding or has no quote; only what"),
