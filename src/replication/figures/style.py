@@ -104,6 +104,11 @@ class Style(NamedTuple):
     marker: str
     """Matplotlib's marker."""
 
+    @property
+    def look(self) -> dict[str, Any]:
+        """Colour, line and marker as Matplotlib names them."""
+        return {"color": self.colour, "linestyle": self.line, "marker": self.marker}
+
 
 def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
     """Return a style for each of ascending values; lines and markers repeat after the last."""

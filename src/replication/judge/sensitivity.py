@@ -5,6 +5,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.base.errors import InputError
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure
 
 if TYPE_CHECKING:
@@ -109,20 +110,14 @@ def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
 
 def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per claim, with a row per variant: its dot, and how many comparisons hold."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
     claims = list(table.groupby("claim", sort=False))
     across = next((number for number in (3, 2) if len(claims) % number == 0), min(len(claims), 3))
     texts = [_lines(rows, LINE_LETTERS[across]) for _, rows in claims]
     down = -(-len(claims) // across)
     lines = [max(map(len, texts[across * row :][:across])) for row in range(down)]
     rows = table["variant"].nunique() + AROUND
-    drawing, panels = plt.subplots(
-        down, across, squeeze=False, sharey=True, layout="constrained",
-        figsize=(WIDTH, LINE_HEIGHT * (sum(lines) + down * rows + 5)),
-    )  # fmt: skip
+    height = LINE_HEIGHT * (sum(lines) + down * rows + 5)
+    drawing, panels = make_panels(down, across, height, sharey=True)
     for axes in panels.flat[len(claims) :]:
         axes.set_axis_off()
     for axes, (_, of_claim), text in zip(panels.flat, claims, texts, strict=False):
@@ -205,10 +200,9 @@ def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
         for outcome, (marker, colour) in STYLES.items()
         if outcome in set(table["outcome"])
     ]
-    drawing.legend(
-        handles=[*handles, Patch(facecolor=SHADE, edgecolor="0.3", label="needed range")],
-        loc="outside lower center", ncols=len(handles) + 1, columnspacing=1, handlelength=1.2,
-        handletextpad=0.4, frameon=False, title_fontsize=6.5,
+    legend_below(
+        drawing, [*handles, Patch(facecolor=SHADE, edgecolor="0.3", label="needed range")],
+        columnspacing=1, handlelength=1.2, handletextpad=0.4, title_fontsize=6.5,
         title="Across: the quantity of the claim. Dot: median estimate of its comparisons, each on"
         f" {span(table['seeds'], 9)} seeds.\nBeside it: how many of them hold. "
         "=: the variant changes nothing here.\nA claim's verdict may differ from its first row: it"

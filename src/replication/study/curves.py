@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from replication.base.errors import InputError
 from replication.base.strict import refuse_repeated, unknown_key
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 
 if TYPE_CHECKING:
@@ -75,17 +76,12 @@ def table(figure: Curves, *measured: Measured[Any]) -> "pd.DataFrame":
 
 def draw(figure: Curves, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a thin line for each seed and a thick one for the mean; the panels share their axes."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH, curve_styles
+    from replication.figures.style import curve_styles
 
     panels = table.groupby("experiment", sort=False)
     columns = min(len(panels), 3)
     rows = -(-len(panels) // columns)
-    drawing, grid = plt.subplots(
-        rows, columns, figsize=(WIDTH, 2.1 * rows), sharex=True, sharey=True, squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
+    drawing, grid = make_panels(rows, columns, 2.1 * rows, sharex=True, sharey=True)
     styles = dict(curve_styles(table["curve"].unique()))
     for axes, (name, panel) in zip(grid.flat, panels, strict=False):
         for curve, lines in panel.groupby("curve", sort=False):

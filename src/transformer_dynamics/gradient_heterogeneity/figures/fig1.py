@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
@@ -65,9 +66,7 @@ def table(figure: Fig1, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame"
 
 def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per network and task, both axes logarithmic; the line is that of matrices."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import category_styles
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_legend,
@@ -77,10 +76,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     panels = list(table.groupby(["net", "task"], sort=False))
     height = -(-len(panels) // COLUMNS)
-    drawing, grid = plt.subplots(
-        height, COLUMNS, figsize=(WIDTH, 0.9 + 1.75 * height), sharex=True, sharey=True,
-        squeeze=False, layout="constrained",
-    )  # fmt: skip
+    drawing, grid = make_panels(height, COLUMNS, 0.9 + 1.75 * height, sharex=True, sharey=True)
     styles = dict(category_styles(KINDS))
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)

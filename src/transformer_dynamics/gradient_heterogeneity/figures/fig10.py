@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 from transformer_dynamics.gradient_heterogeneity.settings.training import USUAL_EPSILON
@@ -77,9 +78,6 @@ def _rows_alike(table: "pd.DataFrame", other: "pd.DataFrame") -> "pd.DataFrame":
 
 def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw the steps along training left, epsilons as categories in the middle and right."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
     from replication.figures.typeset import number, seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         FINAL_LOSS,
@@ -89,7 +87,7 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
         optimiser_styles,
     )
 
-    drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.8), layout="constrained")
+    drawing, [row] = make_panels(1, 3, 2.8)
     styles, epsilons = optimiser_styles(), sorted({*table["eps"].dropna()})
     places = {epsilon: place for place, epsilon in enumerate(epsilons)}
     for optimiser, style in styles.items():
@@ -99,10 +97,7 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
             along["step"], along["value"], s=4, color=style.colour, alpha=0.4, linewidths=0
         )
         mean = along.drop_duplicates("step").sort_values("step")
-        row[0].plot(
-            mean["step"], mean["mean"], color=style.colour, linestyle=style.line,
-            marker=style.marker,
-        )  # fmt: skip
+        row[0].plot(mean["step"], mean["mean"], **style.look)
         for axes, part in zip(row[1:], ("cosine", "endpoint"), strict=True):
             rows = own[own["part"] == part]
             # Only Adam has an epsilon; the other one has a place of its own.

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 
 if TYPE_CHECKING:
@@ -95,9 +96,7 @@ def _ginis(figure: Fig2, table: "pd.DataFrame") -> "pd.DataFrame":
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw Lorenz curves above, Ginis below; full marks are matrices, hollow ones all tensors."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import category_styles
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         SETS,
@@ -108,7 +107,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     names = list(dict.fromkeys(zip(table["net"], table["task"], strict=True)))
     styles = dict(category_styles(names))
-    drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 5.0), layout="constrained", sharey="row")
+    drawing, grid = make_panels(2, 2, 5.0, sharey="row")
     for above, below, (definition, label) in zip(*grid, DEFINITIONS.items(), strict=True):
         own = table[table["definition"] == definition]
         above.plot([0, 1], [0, 1], ":", color="0.5", linewidth=0.8)

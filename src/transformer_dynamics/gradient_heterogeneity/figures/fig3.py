@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
@@ -54,9 +55,7 @@ def table(figure: Fig3, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame"
 
 def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw all tensors left, matrices right; full marks before fine-tuning, hollow ones after."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import category_styles
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         SETS,
@@ -69,9 +68,7 @@ def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawin
     line = table[table["set"] == "line"]
     names = list(dict.fromkeys(zip(dots["net"], dots["task"], strict=True)))
     styles = dict(category_styles(names))
-    drawing, row = plt.subplots(
-        1, 2, figsize=(WIDTH, 3.4), sharex=True, sharey=True, layout="constrained"
-    )
+    drawing, [row] = make_panels(1, 2, 3.4, sharex=True, sharey=True)
     for axes, (chosen, title) in zip(row, SETS.items(), strict=True):
         axes.plot(line["kappa"], line["ratio"], color="0.3", linewidth=0.8)
         axes.axhline(1, color="0.6", linewidth=0.6, linestyle=":")

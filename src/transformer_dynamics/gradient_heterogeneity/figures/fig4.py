@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import (
     INITIAL,
@@ -93,10 +94,9 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     Seeds of one network may be in two groups: a bar is their median, which lies in one of them.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import category_styles
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         PLACEMENTS,
@@ -106,9 +106,9 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     metrics, columns = METRICS[figure.kind], list(dict.fromkeys(table["column"]))
     widths = [table[table["column"] == name]["place"].round().nunique() for name in columns]
-    drawing, grid = plt.subplots(
-        len(metrics), len(columns), figsize=(WIDTH, 1.1 + 1.25 * len(metrics)), sharex="col",
-        sharey="row", squeeze=False, width_ratios=widths, layout="constrained",
+    drawing, grid = make_panels(
+        len(metrics), len(columns), 1.1 + 1.25 * len(metrics), sharex="col", sharey="row",
+        width_ratios=widths,
     )  # fmt: skip
     styles = dict(category_styles(PLACEMENTS))
     for line, (metric, label) in zip(grid, metrics.items(), strict=True):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
@@ -80,9 +81,6 @@ def _smooth_curve(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per case; a mean stands in the middle of its window."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
     from replication.figures.typeset import count_in_words
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_optimiser_legend,
@@ -92,9 +90,7 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     cases = list(dict.fromkeys(table["case"]))
     height = -(-len(cases) // COLUMNS)
-    drawing, grid = plt.subplots(
-        height, COLUMNS, figsize=(WIDTH, 0.4 + 1.9 * height), squeeze=False, layout="constrained"
-    )
+    drawing, grid = make_panels(height, COLUMNS, 0.4 + 1.9 * height)
     spare = grid.flat[len(cases) :]
     for axes in spare:
         axes.axis("off")

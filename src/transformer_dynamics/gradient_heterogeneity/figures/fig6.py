@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.experiments import Grid
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
@@ -71,10 +72,8 @@ def table(
 
 def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per case, losses on a logarithmic axis; full are rates that are used."""
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    from replication.figures.style import WIDTH
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_optimiser_legend,
@@ -84,9 +83,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
     panels = list(table.groupby(["tuning", "case"], sort=False))
     columns = 3 if len(panels) > 4 else 2
     height = -(-len(panels) // columns)
-    drawing, grid = plt.subplots(
-        height, columns, figsize=(WIDTH, 0.5 + 1.55 * height), squeeze=False, layout="constrained"
-    )
+    drawing, grid = make_panels(height, columns, 0.5 + 1.55 * height)
     for axes in grid.flat[len(panels) :]:
         axes.axis("off")
     for axes, ((tuning, name), own) in zip(grid.flat, panels, strict=False):

@@ -4,6 +4,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.base.errors import InputError
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import HeadsMetricJob
 from transformer_dynamics.gradient_heterogeneity.settings.networks import Share
@@ -100,14 +101,13 @@ def _laws(figure: Fig7, last: "pd.DataFrame") -> "pd.DataFrame":
 
 def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw drift above, norms of the head with most classes below; SignSGD left, Signum right."""
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import NullFormatter
 
-    from replication.figures.style import WIDTH, curve_styles
+    from replication.figures.style import curve_styles
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import OPTIMISERS, add_legend
 
-    drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 4.9), layout="constrained", sharey="row")
+    drawing, grid = make_panels(2, 2, 4.9, sharey="row")
     titles = {
         "signsgd": OPTIMISERS["signsgd"],
         "signum": rf"{OPTIMISERS['signum']}, $\beta={figure.beta:g}$",
@@ -164,10 +164,7 @@ def _draw_norms(axes: "Axes", rows: "pd.DataFrame") -> None:
         own = rows[rows["norm"] == norm]
         axes.scatter(own["batch"], own["length"], s=5, color=style.colour, alpha=0.3, linewidths=0)
         mean = own.drop_duplicates("batch").sort_values("batch")
-        axes.plot(
-            mean["batch"], mean["mean_length"], color=style.colour, linestyle=style.line,
-            marker=style.marker, label=HEAD_PARTS[norm],
-        )  # fmt: skip
+        axes.plot(mean["batch"], mean["mean_length"], **style.look, label=HEAD_PARTS[norm])
     axes.set(xscale="log", yscale="log", xlabel="batch size $m$")
     sizes = sorted(rows["batch"].unique().tolist())
     # Sizes that stand close together have one label.

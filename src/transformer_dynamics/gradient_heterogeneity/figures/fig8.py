@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.base.strict import Count
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure
 
 if TYPE_CHECKING:
@@ -70,16 +71,13 @@ def table(figure: Fig8) -> "pd.DataFrame":
 
 def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw decreases left, above the line; steps right, below it."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_legend,
         direction_styles,
         marker_handle,
     )
 
-    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 3.1), layout="constrained")
+    drawing, [row] = make_panels(1, 2, 3.1)
     styles = direction_styles(METHODS)
     for axes, part in zip(row, ("step", "steps"), strict=True):
         equal = table[table["part"] == f"equal {part}"]

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
@@ -53,9 +54,6 @@ def table(
 
 def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw losses left, curvatures that steps see right; a thin line is a seed."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         FINAL_LOSS,
@@ -64,7 +62,7 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
         optimiser_styles,
     )
 
-    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 3.0), layout="constrained")
+    drawing, [row] = make_panels(1, 2, 3.0)
     styles = optimiser_styles()
     for axes, part, names in zip(row, ("endpoint", "curvature"), (METHODS, LAMBDAS), strict=True):
         for method, optimiser in names.items():

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
@@ -44,9 +45,6 @@ def table(figure: HeadsFull, measured: Measured[MetricJob]) -> "pd.DataFrame":
 
 def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a row of panels per case and rate; small dots are seeds."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         HEAD_PARTS,
@@ -56,10 +54,7 @@ def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "D
     )
 
     arms = list(dict.fromkeys(zip(table["case"], table["rate"], strict=True)))
-    drawing, grid = plt.subplots(
-        len(arms), len(PARTS), figsize=(WIDTH, 0.9 + 1.7 * len(arms)), sharex=True,
-        squeeze=False, layout="constrained",
-    )  # fmt: skip
+    drawing, grid = make_panels(len(arms), len(PARTS), 0.9 + 1.7 * len(arms), sharex=True)
     for line, (name, rate) in zip(grid, arms, strict=True):
         of_arm = table[(table["case"] == name) & (table["rate"] == rate)]
         for axes, part in zip(line, PARTS, strict=True):

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from replication.figures.panels import legend_below
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
@@ -119,20 +121,19 @@ def add_legend(
         beside: an empty panel that takes the legend; else it stands below everything.
         more: what Matplotlib's `legend` takes, too.
     """
-    layout = {"handles": handles, "title": title, "frameon": False, "handlelength": 2.8}
     if len(beside):
-        beside[0].legend(loc="center", **layout)
+        beside[0].legend(
+            handles=handles, title=title, loc="center", frameon=False, handlelength=2.8
+        )
         return
-    below = {"ncols": max(len(handles), 1), "columnspacing": 1.2, "loc": "outside lower center"}
-    drawing.legend(**layout | below | more)
+    legend_below(drawing, handles, title, **{"handlelength": 2.8, "columnspacing": 1.2} | more)
 
 
 def marker_handle(label: str, style: "Style", **more: "Any") -> "Artist":
     """Return the mark of a legend that has no line."""
     from matplotlib.lines import Line2D
 
-    look = {"color": style.colour, "marker": style.marker, "linestyle": "none"} | more
-    return Line2D([], [], label=label, **look)
+    return Line2D([], [], label=label, **style.look | {"linestyle": "none"} | more)
 
 
 def add_optimiser_legend(
@@ -156,10 +157,7 @@ def add_optimiser_legend(
 
     given = {*shown}
     lines = [
-        Line2D(
-            [], [], color=style.colour, linestyle=style.line,
-            marker=style.marker if markers else "", label=OPTIMISERS[name],
-        )
+        Line2D([], [], label=OPTIMISERS[name], **style.look | ({} if markers else {"marker": ""}))
         for name, style in optimiser_styles().items()
         if name in given
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
@@ -59,18 +60,13 @@ def table(figure: OneStep, measured: Measured[MeasuredMetricJob]) -> "pd.DataFra
 
 def draw(figure: OneStep, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw rates above, decreases below, a column per direction; shaded is less than promised."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_legend,
         direction_styles,
     )
 
-    drawing, grid = plt.subplots(
-        2, len(METHODS), figsize=(WIDTH, 4.1), sharex="row", sharey="row", layout="constrained"
-    )
+    drawing, grid = make_panels(2, len(METHODS), 4.1, sharex="row", sharey="row")
     styles = direction_styles(METHODS)
     for line, part in zip(grid, ("rate", "decrease"), strict=True):
         equal = table[table["part"] == f"equal {part}"]

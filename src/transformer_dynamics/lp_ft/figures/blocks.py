@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from replication.base.strict import Count, refuse_repeated
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_set_names
-from transformer_dynamics.lp_ft.figures.styles import kernel_label, make_panels
+from transformer_dynamics.lp_ft.figures.styles import kernel_label
 from transformer_dynamics.lp_ft.settings.labels import PRETRAINED, class_labels, set_label
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from replication.base.strict import refuse_repeated
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.rows import select_rows
-from transformer_dynamics.lp_ft.figures.styles import CLASS_COLOURS, make_panels
+from transformer_dynamics.lp_ft.figures.styles import CLASS_COLOURS
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, set_label
 from transformer_dynamics.lp_ft.settings.metrics import TsneMetricJob
 from transformer_dynamics.lp_ft.settings.runs import Method
@@ -66,10 +67,7 @@ def draw(figure: Embeddings, table: "pd.DataFrame", published: None = None) -> "
         markeredgecolor="black", markeredgewidth=0.7, label="row of the head",
     )  # fmt: skip
     title = f"seed {table['seed'].iloc[0]} alone; a plane per method, its axes mean nothing"
-    drawing.legend(
-        handles=[*handles, star], loc="outside lower center", ncols=len(handles) + 1,
-        frameon=False, handlelength=1.5, title=title,
-    )  # fmt: skip
+    legend_below(drawing, [*handles, star], title, handlelength=1.5)
     return drawing
 
 

@@ -2,14 +2,10 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
-from transformer_dynamics.lp_ft.figures.styles import (
-    CHANGE_AXIS,
-    add_legend,
-    make_panels,
-    method_style,
-)
+from transformer_dynamics.lp_ft.figures.styles import CHANGE_AXIS, add_legend, method_style
 from transformer_dynamics.lp_ft.settings.labels import ordered_methods, set_label
 from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 

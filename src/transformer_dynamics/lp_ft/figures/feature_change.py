@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
-from transformer_dynamics.lp_ft.figures.styles import make_panels, method_style
+from transformer_dynamics.lp_ft.figures.styles import method_style
 from transformer_dynamics.lp_ft.settings.labels import set_label
 from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
@@ -80,8 +81,7 @@ def draw(figure: FeatureChange, table: "pd.DataFrame", published: None = None) -
     from replication.figures.typeset import number, seed_count
 
     groups = [*table.groupby(["rates", "set", "rate"], sort=False)]
-    drawing, panels = make_panels(1, 1, 1.0 + 0.24 * len(groups))
-    axes = panels[0, 0]
+    drawing, [[axes]] = make_panels(1, 1, 1.0 + 0.24 * len(groups))
     for place, (_, own) in enumerate(groups):
         _draw_row(axes, own, place)
     labels = [
@@ -100,7 +100,7 @@ def draw(figure: FeatureChange, table: "pd.DataFrame", published: None = None) -
     rows = zip(table["rates"], table["set"], strict=True)
     seeds, percent = seed_count(table["seed"], rows), f"{100 * figure.confidence:g} %"
     title = f"dots: {seeds}; bars: mean with {percent} t interval"
-    drawing.legend(handles=[], title=title, loc="outside lower center", frameon=False)
+    legend_below(drawing, [], title)
     return drawing
 
 

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_one_run, check_set_names
-from transformer_dynamics.lp_ft.figures.styles import CHANGE_AXIS, make_panels, method_style
+from transformer_dynamics.lp_ft.figures.styles import CHANGE_AXIS, method_style
 from transformer_dynamics.lp_ft.settings.labels import set_label
 
 if TYPE_CHECKING:
@@ -115,9 +116,7 @@ def draw(figure: HeadControl, table: "pd.DataFrame", published: None = None) -> 
     if len(trained) < len(names):
         panels[2, -1].legend(handles=handles, title=title, loc="center", frameon=False)
     else:
-        drawing.legend(
-            handles=handles, title=title, loc="outside lower center", ncols=2, frameon=False
-        )
+        legend_below(drawing, handles, title, ncols=2)
     return drawing
 
 

@@ -1,19 +1,15 @@
 """Figures 3, 10 and 11, and by optimiser: change of features against the norm of the head."""
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from replication.base.strict import Strict
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_one_run, select_rows
-from transformer_dynamics.lp_ft.figures.styles import (
-    CHANGE_AXIS,
-    add_legend,
-    make_panels,
-    method_style,
-)
+from transformer_dynamics.lp_ft.figures.styles import CHANGE_AXIS, add_legend, method_style
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, ordered_methods, set_label
 from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
@@ -132,14 +128,9 @@ def _draw_curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
     look = method_style(method)
     axes.scatter(rows["norm"], rows["difference"], s=5, color=look.colour, alpha=0.3, linewidths=0)
     means = rows.drop_duplicates("factor").sort_values("factor")
-    faded: dict[str, Any] = {
-        "color": look.colour,
-        "linestyle": look.line,
-        "label": METHOD_LABELS[method],
-    }
     axes.errorbar(
-        means["norm_mean"], means["difference_mean"], means["difference_error"],
-        marker=look.marker, capsize=2, elinewidth=0.8, **faded,
+        means["norm_mean"], means["difference_mean"], means["difference_error"], **look.look,
+        label=METHOD_LABELS[method], capsize=2, elinewidth=0.8,
     )  # fmt: skip
     # Hollow where a seed is missing.
     partial = means[means["finite_seeds"] < rows["seed"].nunique()]

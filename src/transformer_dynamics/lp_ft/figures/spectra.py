@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from replication.base.strict import Count
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_set_names
-from transformer_dynamics.lp_ft.figures.styles import kernel_label, make_panels, method_style
+from transformer_dynamics.lp_ft.figures.styles import kernel_label, method_style
 from transformer_dynamics.lp_ft.metrics.start.drawn_indices import (
     FIRST_INDICES,
     INDEX_STEP,
@@ -90,11 +91,7 @@ def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Dra
         axes.yaxis.set_minor_locator(NullLocator())
     panels[0, 0].set_ylabel("Singular value over the largest")
     draws = count_in_words([table["seed"].nunique()], "draw")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    drawing.legend(
-        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
-        handlelength=2.8, title=f"medians over {draws} of samples (faint)",
-    )  # fmt: skip
+    legend_below(drawing, title=f"medians over {draws} of samples (faint)", handlelength=2.8)
     return drawing
 
 

@@ -1,8 +1,9 @@
 """Looks of methods and classes, the same in all figures."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from replication.figures.panels import legend_below
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, PRETRAINED, ordered_methods
 
 if TYPE_CHECKING:
@@ -46,38 +47,10 @@ def legend_handle(method: str) -> "Line2D":
     """Return the mark of a method in a legend."""
     from matplotlib.lines import Line2D
 
-    look = method_style(method)
-    return Line2D(
-        [],
-        [],
-        color=look.colour,
-        linestyle=look.line,
-        marker=look.marker,
-        label=METHOD_LABELS[method],
-    )
+    return Line2D([], [], **method_style(method).look, label=METHOD_LABELS[method])
 
 
 def add_legend(drawing: "Drawing", methods: Iterable[str], title: str) -> None:
     """Put a legend of methods below the panels; the title says what dots and bars are."""
     handles = [legend_handle(method) for method in ordered_methods(methods)]
-    drawing.legend(
-        handles=handles, title=title, loc="outside lower center", ncols=max(len(handles), 1),
-        frameon=False,
-    )  # fmt: skip
-
-
-def make_panels(lines: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":
-    """Make a picture of the usual width, and its panels [lines, columns].
-
-    Args:
-        lines: number of panels below each other.
-        columns: number of panels beside each other.
-        height: of the picture, in inches.
-        options: further ones of `matplotlib.pyplot.subplots`.
-    """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
-    options = {"layout": "constrained"} | options
-    return plt.subplots(lines, columns, figsize=(WIDTH, height), squeeze=False, **options)
+    legend_below(drawing, handles, title)

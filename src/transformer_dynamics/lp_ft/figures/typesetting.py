@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from replication.figures.panels import make_panels
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -180,13 +182,9 @@ def draw_table(
         compared: in words, what a shade compares a number with.
         ends: in words, the lightest and the darkest shade.
     """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
     first = 1 + any(head.group for head in heads)
     last = first + sum(1 + len(each.rows) for each in parts)
-    drawing, axes = plt.subplots(figsize=(WIDTH, (last + 2) * _LINE + 0.1), layout="constrained")
+    drawing, [[axes]] = make_panels(1, 1, (last + 2) * _LINE + 0.1)
     axes.set(xlim=(0, 1), ylim=(last + 2, 0))
     axes.axis("off")
     labels, columns = _place_columns(heads, parts)

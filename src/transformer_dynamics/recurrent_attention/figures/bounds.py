@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure
-from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,7 @@ def draw(figure: Bounds, table: "pd.DataFrame", published: None = None) -> "Draw
     """Draw three panels with both axes logarithmic; dots: the limit for long steps."""
     from replication.figures.style import CATEGORIES
 
-    drawing, row = subplots(2.4, columns=len(PANELS))
+    drawing, [row] = make_panels(1, len(PANELS), 2.4)
     for axes, (kind, (title, label)) in zip(row, PANELS.items(), strict=True):
         rows = table[table["kind"] == kind]
         for column, (_, line, colour) in CURVES.items():
@@ -96,5 +96,5 @@ def draw(figure: Bounds, table: "pd.DataFrame", published: None = None) -> "Draw
     for name, line, colour in CURVES.values():
         row[0].plot([], [], line, color=CATEGORIES[colour], label=name)
     row[0].plot([], [], ":", color="0.2", linewidth=1, label=r"limit $\eta\to\infty$")
-    legend_below(drawing, row[0], columnspacing=1.2)
+    legend_below(drawing, columnspacing=1.2)
     return drawing

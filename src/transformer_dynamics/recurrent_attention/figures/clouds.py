@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
@@ -9,7 +10,6 @@ from transformer_dynamics.recurrent_attention.figures.conditions import (
     count_outside,
     draw_cloud,
 )
-from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Spectrum
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def add_moduli(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 def draw(figure: Clouds, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw the eigenvalues that removal alone gives left, the moduli of all three loops right."""
-    drawing, (left, right) = subplots(3.1, columns=2, width_ratios=[1.1, 1])
+    drawing, [[left, right]] = make_panels(1, 2, 3.1, width_ratios=[1.1, 1])
     parts = table.set_index(["weights", "normalised"])
     styles = condition_styles([figure.normalised, figure.unnormalised])
     colours = {
@@ -101,5 +101,5 @@ def draw(figure: Clouds, table: "pd.DataFrame", published: None = None) -> "Draw
     right.set(xlabel=r"modulus $|\lambda|$", ylabel="Share of eigenvalues that are larger")
     right.set(xscale="log", xlim=(0.05, None), ylim=(0, 1.02), title="All three loops")
     title = f"one board of seed {figure.seed}; thin dashes: unit circle"
-    legend_below(drawing, right, ncols=1, title=title)
+    legend_below(drawing, title=title, ncols=1)
     return drawing

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from replication.base.strict import refuse_repeated
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import NEAR_ZERO
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def draw_against_exponents(
     from replication.figures.typeset import seed_count
 
     columns = list(columns)
-    drawing, panels = subplots(3.0, columns=len(columns), sharey=True)
+    drawing, [panels] = make_panels(1, len(columns), 3.0, sharey=True)
     styles = condition_styles(table["model"].unique())
     for axes, column in zip(panels, columns, strict=True):
         for place, (model, style) in enumerate(styles.items()):
@@ -158,7 +158,7 @@ def draw_against_exponents(
     panels[0].set_ylabel(solved)
     shade = f"\nshade: near zero, |exponent| at most {NEAR_ZERO}"
     title = explain_penalties(f"{seed_count(table['seed'])} of each model{note}{shade}", styles)
-    legend_below(drawing, panels[0], ncols=4, title=title)
+    legend_below(drawing, title=title, ncols=4)
     return drawing
 
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure
-from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ def draw(figure: Energies, table: "pd.DataFrame", published: None = None) -> "Dr
     """Draw a column per case: rise of the energy above, rate below, shaded where it rises."""
     from replication.figures.style import CATEGORIES
 
-    drawing, panels = subplots(3.3, rows=2, columns=3, sharex="col")
+    drawing, panels = make_panels(2, 3, 3.3, sharex="col")
     titles = {
         "K1": "K1 (Proposition 4.1)", "K2": "K2 (Proposition 4.2)",
         "random": "random (Proposition 4.1)",
@@ -123,7 +123,7 @@ def draw(figure: Energies, table: "pd.DataFrame", published: None = None) -> "Dr
     panels[0, 0].set_ylabel("$E(t)-E(0)$")
     panels[1, 0].set_ylabel(r"$\mathrm{d}E/\mathrm{d}t$")
     drawing.align_ylabels(panels[:, 0])
-    legend_below(drawing, panels[0, 0])
+    legend_below(drawing)
     return drawing
 
 

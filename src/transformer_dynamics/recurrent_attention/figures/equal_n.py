@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import Names
-from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import OUT, Accuracy, MetricJob
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def draw(figure: EqualN, table: "pd.DataFrame", published: None = None) -> "Draw
     )
 
     sizes = sorted({*table["N"]})
-    drawing, (left, right) = subplots(1.2 + 0.28 * len(sizes), columns=2, sharey=True)
+    drawing, [[left, right]] = make_panels(1, 2, 1.2 + 0.28 * len(sizes), sharey=True)
     styles = condition_styles(["akorn", "itrsa"])
     for place, size in enumerate(sizes):
         own = table[table["N"] == size]
@@ -101,5 +101,5 @@ def draw(figure: EqualN, table: "pd.DataFrame", published: None = None) -> "Draw
         f"marks: {seeds}; bars: mean with {percent} t interval; shaded: less than the"
         f" {figure.margin:g} that matters"
     )
-    legend_below(drawing, left, title=title)
+    legend_below(drawing, title=title)
     return drawing

@@ -5,12 +5,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from replication.base.strict import Strict
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.figures.panels import (
-    curve_look,
-    legend_below,
-    subplots,
-)
 from transformer_dynamics.recurrent_attention.settings.token_norms import TokenNormsMetricJob
 
 if TYPE_CHECKING:
@@ -91,12 +87,12 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     from replication.figures.style import category_styles
 
     panels = list(table.groupby(["init", "H"]))
-    drawing, axes_row = subplots(2.9, columns=len(panels), sharey=True, squeeze=False)
-    for axes, ((init, heads), of_panel) in zip(axes_row[0], panels, strict=True):
+    drawing, [row] = make_panels(1, len(panels), 2.9, sharey=True)
+    for axes, ((init, heads), of_panel) in zip(row, panels, strict=True):
         for reading, style in category_styles(of_panel["reading"].unique()):
             rows = of_panel[of_panel["reading"] == reading]
             line = rows.drop_duplicates("S")
-            look = curve_look(style) | {"linewidth": 1, "markersize": 3}
+            look = style.look | {"linewidth": 1, "markersize": 3}
             axes.plot(line["S"], line["mean"], label=LABELS[reading], **look)
             axes.plot(
                 rows["S"], rows["norm"], "_", color=style.colour, markersize=5, alpha=0.6,
@@ -114,7 +110,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
         axes.xaxis.set_major_locator(FixedLocator(sorted(table["S"].unique())))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
-    first = axes_row[0, 0]
+    first = row[0]
     for column, side in (("paper_without", "without"), ("paper_with", "with")):
         if table[column].notna().any():
             # Above the level; below the curve, which rises.
@@ -123,5 +119,5 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     first.set_ylabel(r"Norm of the Jacobian $\|J\|_2$")
     draws = table["draw"].nunique()
     title = f"weights drawn at random: dashes are {draws} draws, lines their geometric means"
-    legend_below(drawing, first, columnspacing=1.2, title=title)
+    legend_below(drawing, title=title, columnspacing=1.2)
     return drawing

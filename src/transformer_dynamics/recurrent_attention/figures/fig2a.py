@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     ConditionsFigure,
@@ -9,7 +10,6 @@ from transformer_dynamics.recurrent_attention.figures.conditions import (
     condition_styles,
     join_tables,
 )
-from transformer_dynamics.recurrent_attention.figures.panels import curve_look, note_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Perturbed
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawi
     """Draw a curve per model; hollow where float32 does not hold alpha_1 of all seeds."""
     from replication.figures.typeset import count_in_words
 
-    drawing, axes = subplots(3.0)
+    drawing, [[axes]] = make_panels(1, 1, 3.0)
     for model, style in condition_styles(table["model"].unique()).items():
         rows = table[table["model"] == model]
-        look = curve_look(style)
+        look = style.look
         bars = {"markerfacecolor": "white", "capsize": 2, "elinewidth": 0.8}
         axes.errorbar(rows["eta"], rows["exponent"], rows["exponent_std"], **look, **bars)
         held = rows[rows["float32_finite"] == 1]
@@ -69,8 +69,9 @@ def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawi
     axes.yaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.legend(frameon=False)
-    note_below(
+    legend_below(
         drawing,
+        [],
         f"means of {count_in_words(table['n_seeds'], 'seed')};"
         " bars: \N{PLUS-MINUS SIGN}1 sd over seeds;"
         "\nexponents: linear axis from -0.5 to 0.5, logarithmic beyond",

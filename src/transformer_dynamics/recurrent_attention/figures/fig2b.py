@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from replication.base.strict import Positive
+from replication.figures.panels import legend_below
 from replication.study.contract import Figure
 
 if TYPE_CHECKING:
@@ -94,8 +95,5 @@ def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawi
         Line2D([], [], color="0.3", marker="o", markerfacecolor=face, linestyle="none", label=label)
         for face, label in (("white", "without normalisation"), ("0.3", "with it"))
     ]
-    drawing.legend(
-        handles=[*named, *marks], loc="outside lower center", ncols=len(styles) + 2, frameon=False,
-        handlelength=1, columnspacing=1,
-    )  # fmt: skip
+    legend_below(drawing, [*named, *marks], handlelength=1, columnspacing=1)
     return drawing

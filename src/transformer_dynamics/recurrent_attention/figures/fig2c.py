@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
@@ -11,7 +12,6 @@ from transformer_dynamics.recurrent_attention.figures.conditions import (
     count_outside,
     draw_cloud,
 )
-from transformer_dynamics.recurrent_attention.figures.panels import note_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Spectrum
 
 if TYPE_CHECKING:
@@ -64,14 +64,13 @@ def draw(figure: Fig2c, table: "pd.DataFrame", published: None = None) -> "Drawi
     from replication.figures.style import WIDTH
 
     styles = condition_styles(table["model"].unique())
-    drawing, panels = subplots(
-        0.9 + 0.8 * WIDTH / len(styles), columns=len(styles), sharex=True, sharey=True,
-        squeeze=False,
-    )  # fmt: skip
+    drawing, panels = make_panels(
+        1, len(styles), 0.9 + 0.8 * WIDTH / len(styles), sharex=True, sharey=True
+    )
     for axes, (name, style) in zip(panels.flat, styles.items(), strict=True):
         own = table[table["model"] == name]
         draw_cloud(axes, own, condition_label(name), style.colour)
         axes.label_outer()
     seed = table["seed"].iloc[0]
-    note_below(drawing, f"one loop on one board of seed {seed}; dashed: unit circle")
+    legend_below(drawing, [], f"one loop on one board of seed {seed}; dashed: unit circle")
     return drawing

@@ -1,14 +1,10 @@
 """Accuracy against the number of loops: Figure 4, by size of the oscillators."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import SOLVED_OUT, Label
-from transformer_dynamics.recurrent_attention.figures.panels import (
-    curve_look,
-    note_below,
-    subplots,
-)
 from transformer_dynamics.recurrent_attention.settings.metrics import OUT, Accuracy, MetricJob
 
 if TYPE_CHECKING:
@@ -61,7 +57,7 @@ def subplot_pairs(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes,
         count: number of pairs.
         height: of the picture, in inches.
     """
-    drawing, axes = subplots(height, columns=2 * count, sharey=True, width_ratios=[1.5, 1] * count)
+    drawing, [axes] = make_panels(1, 2 * count, height, sharey=True, width_ratios=[1.5, 1] * count)
     return drawing, list(zip(axes[::2], axes[1::2], strict=True))
 
 
@@ -79,7 +75,7 @@ def draw_pair(
     left, right = pair
     for place, (_, style, rows) in enumerate(curves):
         mean = rows.drop_duplicates("T")
-        left.plot(mean["T"], mean["accuracy_mean"], **curve_look(style), markersize=3, linewidth=1)
+        left.plot(mean["T"], mean["accuracy_mean"], **style.look, markersize=3, linewidth=1)
         left.axvline(mean["T_train"].iloc[0], color="0.6", linewidth=0.6, linestyle=":", zorder=0)
         last = rows[rows["T"] == rows["T"].max()]
         right.scatter(
@@ -88,8 +84,7 @@ def draw_pair(
         )  # fmt: skip
         ends = last[["accuracy_lower", "accuracy_upper"]].iloc[0].tolist()
         right.vlines(place, *ends, color=style.colour, linewidth=0.9)
-        mark: dict[str, Any] = {"color": style.colour, "marker": style.marker, "markersize": 3.5}
-        right.plot([place], last["accuracy_mean"].iloc[:1], **mark)
+        right.plot([place], last["accuracy_mean"].iloc[:1], **style.look, markersize=3.5)
     ticks = sorted({int(each) for _, _, rows in curves for each in rows["T"]})
     left.set_xscale("log", base=2)
     left.set_xticks(ticks[::3], [str(each) for each in ticks[::3]])
@@ -155,5 +150,5 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
         draw_pair(pair, title, curves)
         pair[1].set_xlabel("$N$")
     pairs[0][0].set_ylabel(SOLVED_OUT)
-    note_below(drawing, bars_note(table))
+    legend_below(drawing, [], bars_note(table))
     return drawing

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.figures.panels import subplots
 from transformer_dynamics.recurrent_attention.figures.pseudo_energy_curves import (
     PseudoEnergyFigure,
     curves_note,
@@ -48,7 +48,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Draw cosine and contribution index on the left, the pseudo-energy on the right."""
     from replication.figures.style import category_styles
 
-    drawing, (left, right) = subplots(2.5, columns=2)
+    drawing, [[left, right]] = make_panels(1, 2, 2.5)
     styles = category_styles([*EXPLAINED, "pseudo_energy"])
     for name, style in styles:
         draw_curves(
@@ -58,7 +58,5 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
         label_paper(left, table[f"{name}_paper"].iloc[0], "paper")
     left.set(ylabel="Cosine or index", ylim=(0, 1))
     right.set_ylabel(r"Pseudo-energy $-\mathrm{Tr}(X^\top Y)$")
-    drawing.legend(
-        loc="outside lower center", ncols=len(EXPLAINED), frameon=False, title=curves_note(table)
-    )
+    legend_below(drawing, title=curves_note(table))
     return drawing

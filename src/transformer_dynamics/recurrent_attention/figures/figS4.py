@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
@@ -10,7 +11,6 @@ from transformer_dynamics.recurrent_attention.figures.conditions import (
     condition_styles,
     join_tables,
 )
-from transformer_dynamics.recurrent_attention.figures.panels import note_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import Distribution, MetricJob
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def table(figure: FigS4, *measured: Measured[MetricJob[Distribution]]) -> "pd.Da
 
 def draw(figure: FigS4, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a curve per model: the exponents over the share that is larger."""
-    drawing, axes = subplots(3.0)
+    drawing, [[axes]] = make_panels(1, 1, 3.0)
     for model, style in condition_styles(table["model"].unique()).items():
         rows = table[table["model"] == model]
         look = {"color": style.colour, "linestyle": style.line}
@@ -56,5 +56,6 @@ def draw(figure: FigS4, table: "pd.DataFrame", published: None = None) -> "Drawi
     )  # fmt: skip
     axes.legend(frameon=False)
     seed = table["seed"].iloc[0]
-    note_below(drawing, f"one board of seed {seed}; exponents of directions that are not removed")
+    title = f"one board of seed {seed}; exponents of directions that are not removed"
+    legend_below(drawing, [], title)
     return drawing

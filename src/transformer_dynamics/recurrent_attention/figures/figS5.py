@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import ConditionFigure
-from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Trajectories
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
 
     from replication.figures.style import category_styles
 
-    drawing, grid = subplots(4.2, rows=2, columns=2, sharey="row", sharex="col")
+    drawing, grid = make_panels(2, 2, 4.2, sharey="row", sharex="col")
     times = sorted(table["t"].unique())
     # Where all steps are kept, both sides show them.
     early = next((t for t, after in pairwise(times) if after > t + 1), times[-1])
@@ -81,7 +81,8 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
     _set_logarithmic_from_zero(grid[1, 0], max(times))
     seed = table["seed"].iloc[0]
     title = f"ItrSA, seed {seed}: perturbed runs and the standard deviation of the noise"
-    legend_below(drawing, grid[0, 1], ncols=3, title=title)
+    handles, _ = grid[0, 1].get_legend_handles_labels()
+    legend_below(drawing, handles, title, ncols=3)
     return drawing
 
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.figures.panels import subplots
 from transformer_dynamics.recurrent_attention.figures.pseudo_energy_curves import (
     PseudoEnergyFigure,
     curves_note,
@@ -54,7 +54,7 @@ def draw(figure: FigS6, table: "pd.DataFrame", published: None = None) -> "Drawi
     """Draw the contribution indices on the left, the quadratic form on the right."""
     from replication.figures.style import category_styles
 
-    drawing, (left, right) = subplots(2.6, columns=2)
+    drawing, [[left, right]] = make_panels(1, 2, 2.6)
     for name, style in category_styles([*JACOBIANS, "quadratic_form"]):
         axes = left if name in JACOBIANS else right
         draw_curves(axes, table, name, style, JACOBIANS.get(name))
@@ -64,7 +64,5 @@ def draw(figure: FigS6, table: "pd.DataFrame", published: None = None) -> "Drawi
     left.set_ylim(bottom=0)
     left.set_ylabel("Contribution index")
     right.set_ylabel("Energy without inputs (Eq. 95)")
-    drawing.legend(
-        loc="outside lower center", ncols=len(JACOBIANS), frameon=False, title=curves_note(table)
-    )
+    legend_below(drawing, title=curves_note(table))
     return drawing

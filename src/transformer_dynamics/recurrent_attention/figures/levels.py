@@ -2,13 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import SOLVED_OUT, Label
-from transformer_dynamics.recurrent_attention.figures.panels import (
-    curve_look,
-    legend_below,
-    subplots,
-)
 from transformer_dynamics.recurrent_attention.settings.metrics import OUT, Accuracy
 
 if TYPE_CHECKING:
@@ -107,7 +103,7 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
     from replication.figures.style import category_styles
     from replication.figures.typeset import seed_count
 
-    drawing, (left, right) = subplots(2.8, columns=2)
+    drawing, [[left, right]] = make_panels(1, 2, 2.8)
     styles = dict(category_styles(["accuracy", *EXPONENTS.values()]))
     # A table that was read has numbers where all levels are named by numbers.
     levels = table.drop_duplicates("level")
@@ -122,7 +118,7 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
         mean = rows.drop_duplicates("level")
         across = mean["level"].map(places)
         axes.vlines(across, mean["lower"], mean["upper"], color=style.colour, linewidth=0.9)
-        axes.plot(across, mean["mean"], **curve_look(style), label=quantity)
+        axes.plot(across, mean["mean"], **style.look, label=quantity)
     for axes in (left, right):
         axes.set_xticks([*places.values()], _ticks(figure, levels))
         axes.set_xlabel(AXES[figure.kind])
@@ -134,7 +130,8 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
     title = (
         f"means of {seed_count(table['seed'])} (dots); bars: \N{PLUS-MINUS SIGN}1 sd, of shares "
     )
-    legend_below(drawing, right, title=f"{title}within 0 and 1")
+    handles, _ = right.get_legend_handles_labels()
+    legend_below(drawing, handles, f"{title}within 0 and 1")
     return drawing
 
 

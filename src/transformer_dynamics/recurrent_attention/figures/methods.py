@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     SOLVED,
@@ -18,7 +19,6 @@ from transformer_dynamics.recurrent_attention.figures.fig4 import (
     draw_pair,
     subplot_pairs,
 )
-from transformer_dynamics.recurrent_attention.figures.panels import note_below
 from transformer_dynamics.recurrent_attention.settings.metrics import IN, OUT, Accuracy, MetricJob
 
 if TYPE_CHECKING:
@@ -88,5 +88,6 @@ def draw(figure: Methods, table: "pd.DataFrame", published: None = None) -> "Dra
         if 0 < len(below) < len(shown):
             pair[1].axvline(len(below) - 0.3, color="0.6", linewidth=0.6)
     pairs[0][0].set_ylabel(SOLVED)
-    note_below(drawing, explain_penalties(bars_note(table), figure.conditions.values()))
+    title = explain_penalties(bars_note(table), figure.conditions.values())
+    legend_below(drawing, [], title)
     return drawing

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import ConditionFigure
-from transformer_dynamics.recurrent_attention.figures.panels import curve_look
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, PseudoEnergy
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def draw_curves(
     for _, rows in table.groupby("seed"):
         axes.plot(rows["t"], rows[name], **faint)
     mean = table.drop_duplicates("t").sort_values("t")
-    axes.plot(mean["t"], mean[f"{name}_mean"], **curve_look(style), markersize=3, label=label)
+    axes.plot(mean["t"], mean[f"{name}_mean"], **style.look, markersize=3, label=label)
     if f"{name}_paper" in table:
         level = mean[f"{name}_paper"].iloc[0]
         axes.axhline(level, color=style.colour, linestyle=":", linewidth=0.8, zorder=1)

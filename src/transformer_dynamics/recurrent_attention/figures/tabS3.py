@@ -2,12 +2,8 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.figures.panels import (
-    curve_look,
-    legend_below,
-    subplots,
-)
 from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
 
 if TYPE_CHECKING:
@@ -61,34 +57,34 @@ def draw(
 
     count = 1 if published is None else 2
     # Not on one scale: seeds differ by far less than the printed norms.
-    drawing, panels = subplots(2.8, columns=count, squeeze=False)
+    drawing, [row] = make_panels(1, count, 2.8)
     styles = dict(category_styles(NORMS))
-    for axes in panels[0]:
+    for axes in row:
         axes.axhline(table["largest_claimed"].iloc[0], color="0.6", linewidth=0.6, linestyle=":")
     if published is not None:
         for name, style in styles.items():
             # Hollow and large under small: where both are equal, both are seen.
             large = name == "gamma_norm"
             size, face = (7, "none") if large else (3.5, style.colour)
-            look = curve_look(style) | {"markersize": size, "markerfacecolor": face}
-            panels[0, 0].plot(published["N"], published[name], linewidth=0.8, **look)
-        _mark_impossible(panels[0, 0], published)
-        panels[0, 0].set_title("As printed")
-    own = panels[0, -1]
+            look = style.look | {"markersize": size, "markerfacecolor": face}
+            row[0].plot(published["N"], published[name], linewidth=0.8, **look)
+        _mark_impossible(row[0], published)
+        row[0].set_title("As printed")
+    own = row[-1]
     for name, style in styles.items():
         mean = table.drop_duplicates("N")
-        look = curve_look(style) | {"markersize": 3.5, "markerfacecolor": "none"}
+        look = style.look | {"markersize": 3.5, "markerfacecolor": "none"}
         own.plot(mean["N"], mean[f"{name}_mean"], **look | {"marker": ""}, linewidth=0.8)
         own.plot([], [], label=NORMS[name], **look)
         own.plot(table["N"], table[name], **look | {"linestyle": "none"}, markeredgewidth=0.7)
     own.set_title("Trained here")
     _set_sizes(own, table["N"])
-    for axes in panels[0]:
+    for axes in row:
         axes.set_yscale("log")
         axes.margins(y=0.12)
-    panels[0, 0].set_ylabel(r"Norm of $\gamma$")
+    row[0].set_ylabel(r"Norm of $\gamma$")
     seeds = seed_count(table["seed"])
-    legend_below(drawing, own, title=f"right: marks are {seeds}, lines their means")
+    legend_below(drawing, title=f"right: marks are {seeds}, lines their means")
     return drawing
 
 

@@ -1,9 +1,10 @@
 """Rates and strengths that were tried."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     SOLVED,
@@ -11,7 +12,6 @@ from transformer_dynamics.recurrent_attention.figures.conditions import (
     condition_styles,
     explain_penalties,
 )
-from transformer_dynamics.recurrent_attention.figures.panels import curve_look, subplots
 from transformer_dynamics.recurrent_attention.settings.tuning import TuningJob
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
     rows = last.groupby(keys, sort=False, as_index=False)["solved"].mean()
     styles = [*condition_styles(rows["condition"].unique()).items()]
     labels = {name: label for name, label in AXES.items() if name in {*rows["quantity"]}}
-    drawing, panels = subplots(3.4, columns=len(labels), sharey=True, squeeze=False)
+    drawing, panels = make_panels(1, len(labels), 3.4, sharey=True)
     for axes, (quantity, label) in zip(panels[0], labels.items(), strict=True):
         for name, style in styles:
             tried, seeds = (
@@ -88,17 +88,18 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
             best = tried[tried["is_best"]]
             if has_seeds:
                 axes.scatter(seeds["value"], seeds["solved"], s=6, color=style.colour, alpha=0.5)
-            look = curve_look(style) | {"markersize": 4.5}
+            look = style.look | {"markersize": 4.5}
             hollow = {"markerfacecolor": "none", "linewidth": 0.8}
             axes.plot(tried["value"], tried["solved"], **look, **hollow)
             axes.plot(best["value"], best["solved"], **look | {"linestyle": "none"}, zorder=3)
         axes.set(xscale="log", xlabel=label)
     panels[0, 0].set_ylabel(f"{SOLVED} of validation, $T={rows['loops'].iloc[0]}$")
-    named = [Line2D([], [], **curve_look(style), markersize=4) for _, style in styles]
-    names = [condition_label(name) for name, _ in styles]
+    handles = [
+        Line2D([], [], **style.look, markersize=4, label=condition_label(name))
+        for name, style in styles
+    ]
     title = f"{seed_count(table['seed'])} for tuning; full: chosen, open: tried"
     title += "; dots: seeds" if has_seeds else ""
     title = explain_penalties(title, rows["condition"].unique())
-    layout: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
-    drawing.legend(named, names, title=title, **layout)
+    legend_below(drawing, handles, title, ncols=4)
     return drawing

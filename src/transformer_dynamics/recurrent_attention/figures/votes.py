@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import ConditionFigure
-from transformer_dynamics.recurrent_attention.figures.panels import note_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Votes
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def draw(figure: VotesFigure, table: "pd.DataFrame", published: None = None) -> 
     from replication.figures.typeset import seed_count
 
     _, *rules = RULES
-    drawing, panels = subplots(2.8, columns=2, width_ratios=[len(rules) - 1, 1])
+    drawing, [panels] = make_panels(1, 2, 2.8, width_ratios=[len(rules) - 1, 1])
     styles = category_styles(rules)
     for axes, shown in zip(panels, (styles[:-1], styles[-1:]), strict=True):
         axes.axhline(0, color="0.5", linewidth=0.6, zorder=0)
@@ -101,11 +101,10 @@ def draw(figure: VotesFigure, table: "pd.DataFrame", published: None = None) -> 
                 linewidths=0,
             )  # fmt: skip
             axes.vlines(place, *rows[["gain_lower", "gain_upper"]].iloc[0], color=style.colour)
-            mark = {"color": style.colour, "marker": style.marker, "markersize": 5}
-            axes.plot([place], rows["gain_mean"].iloc[:1], **mark)
+            axes.plot([place], rows["gain_mean"].iloc[:1], **style.look, markersize=5)
         axes.set_xticks(range(len(shown)), [RULES[rule] for rule, _ in shown])
         axes.set_xlim(-0.5, len(shown) - 0.5)
     panels[0].set_ylabel("Solved boards,\ngain over one draw")
     seeds, percent = seed_count(table["seed"]), f"{100 * figure.confidence:g} %"
-    note_below(drawing, f"means of {seeds} (dots) with {percent} t intervals")
+    legend_below(drawing, [], f"means of {seeds} (dots) with {percent} t intervals")
     return drawing

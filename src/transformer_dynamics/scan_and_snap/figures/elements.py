@@ -1,6 +1,5 @@
 """Settings, rows of tables and parts of pictures that several figures have."""
 
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -11,7 +10,6 @@ from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJo
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
     from numpy.typing import ArrayLike
 
 Points = Annotated[int, Field(ge=2, le=100_000)]
@@ -71,23 +69,6 @@ def final_mean_and_std(measured: Measured[MetricJob], keys: list[str]) -> "pd.Da
     return mean_and_std(measured.table.query("iteration == iteration.max()"), keys, measured.job)
 
 
-def draw_panels(rows: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":
-    """Make a picture of full width with an array of panels.
-
-    Args:
-        rows: number of rows of panels.
-        columns: number of columns of panels.
-        height: of the picture, in inches.
-        options: as `subplots` takes them.
-    """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
-    size = (WIDTH, height)
-    return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
-
-
 def draw_token_bars(
     axes: "Axes",
     kind: str,
@@ -141,19 +122,3 @@ def spread_note(table: "pd.DataFrame") -> str:
 
     seeds = table["n_seeds"][table["n_seeds"] > 0]
     return f"bars: one standard deviation over {count_in_words(seeds, 'seed')}"
-
-
-def draw_legend_below(drawing: "Drawing", columns: int | None = None, note: str = "") -> None:
-    """Draw one legend for all panels, with every label once.
-
-    Args:
-        drawing: the picture.
-        columns: number of columns; all entries stand in one row if left out.
-        note: line above the entries.
-    """
-    entries = (zip(*axes.get_legend_handles_labels(), strict=True) for axes in drawing.axes)
-    named = {label: handle for handle, label in chain.from_iterable(entries)}
-    drawing.legend(
-        list(named.values()), list(named), loc="outside lower center",
-        ncols=columns or len(named), frameon=False, title=note or None,
-    )  # fmt: skip

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap.figures.elements import draw_legend_below, draw_panels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,7 +180,7 @@ def draw(figure: Errata, table: "pd.DataFrame", published: None = None) -> "Draw
     """Draw one panel per erratum: dashed as printed, solid what holds."""
     from replication.figures.style import CATEGORIES
 
-    drawing, panels = draw_panels(2, 4, 3.6)
+    drawing, panels = make_panels(2, 4, 3.6)
     styles = {HOLDS: ("-", CATEGORIES[0]), PRINTED: ("--", CATEGORIES[1])}
     for axes, (claim, panel) in zip(panels.flat, PANELS.items(), strict=True):
         for name, (line, colour) in styles.items():
@@ -191,5 +191,5 @@ def draw(figure: Errata, table: "pd.DataFrame", published: None = None) -> "Draw
             xlabel=panel.against,
             title=f"{claim}: {panel.what}\n{panel.quantity}",
         )
-    draw_legend_below(drawing)
+    legend_below(drawing)
     return drawing

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import legend_below
 from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap.figures.elements import draw_token_bars
 from transformer_dynamics.scan_and_snap.settings.training import Mixture
@@ -121,5 +122,4 @@ def _draw_strips(part: "SubFigure", table: "pd.DataFrame") -> None:
     panels[-1].set_xlabel("Token #")
     part.suptitle("(b) Sequence classes $(m,n)$", fontsize="medium")
     part.supylabel("$P(l|m,n)$", fontsize="medium")
-    handles, labels = panels[0].get_legend_handles_labels()
-    part.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    legend_below(part)

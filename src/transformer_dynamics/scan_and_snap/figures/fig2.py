@@ -6,12 +6,11 @@ from pydantic import Field
 
 from replication.base.errors import InputError
 from replication.base.strict import Counts
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     TOKEN_STYLES,
     RunsFigure,
-    draw_legend_below,
-    draw_panels,
     draw_token_bars,
     select_rows,
 )
@@ -91,7 +90,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     """
     times = ("$t=0$", "$t=t_0'$", "$t=t_0$", f"$t={figure.frozen_after:g}\\,t_0$")
     classes = table["sequence_class"].unique()
-    drawing, panels = draw_panels(
+    drawing, panels = make_panels(
         len(classes) + 1, len(STAGES), 1.9 + 1.0 * len(classes), sharex="row", sharey="row",
         height_ratios=[*[1] * len(classes), 1.3],
     )  # fmt: skip
@@ -109,7 +108,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
         _draw_change(axes, table[table["stage"] == stage])
     panels[-1, 0].set_ylabel("change since the\nstart (%)")
     note = f"one run, seed {table['seed'].iloc[0]}; in quotes: the paper's words"
-    draw_legend_below(drawing, note=note)
+    legend_below(drawing, title=note)
     return drawing
 
 

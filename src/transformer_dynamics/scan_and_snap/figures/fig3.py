@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from replication.base.strict import Positive, Positives
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap.figures.elements import Points, Size, draw_panels
+from transformer_dynamics.scan_and_snap.figures.elements import Points, Size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +71,7 @@ def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Draw a curve per eta_Y, named at its end, with a hollow dot at t_0', a full one at t_0."""
     from replication.figures.style import curve_styles
 
-    drawing, [[axes]] = draw_panels(1, 1, 2.7)
+    drawing, [[axes]] = make_panels(1, 1, 2.7)
     for eta_y, style in curve_styles(table["eta_y"].unique()):
         rows, label = table[table["eta_y"] == eta_y], rf"$\eta_Y={eta_y:g}$"
         draw_curve(axes, rows, "growth_limit", style.colour, label)

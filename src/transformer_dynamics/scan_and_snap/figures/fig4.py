@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from replication.base.strict import Counts, refuse_repeated
+from replication.figures.panels import make_panels
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.elements import (
-    RunsFigure,
-    draw_panels,
-    select_rows,
-)
+from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, select_rows
 from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
 if TYPE_CHECKING:
@@ -59,7 +56,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Draw one row of panels per sequence class, one column per pair of learning rates."""
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
     classes = table["sequence_class"].unique()
-    drawing, panels = draw_panels(
+    drawing, panels = make_panels(
         len(classes), len(cells), 0.9 + 1.15 * len(classes), sharex=True, sharey=True
     )
     for row, n in zip(panels, classes, strict=True):

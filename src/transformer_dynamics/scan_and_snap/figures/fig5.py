@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.base.strict import Count
+from replication.figures.panels import make_panels
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.elements import draw_panels
 from transformer_dynamics.scan_and_snap.figures.fig4 import (
     HeatMaps,
     attention_rows,
@@ -42,7 +42,7 @@ def table(figure: Fig5, measured: Measured[MetricJob]) -> "pd.DataFrame":
 def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw one panel per learning rate."""
     rates = table["learning_rate"].unique()
-    drawing, panels = draw_panels(1, len(rates), 2.1, sharey=True)
+    drawing, panels = make_panels(1, len(rates), 2.1, sharey=True)
     for axes, rate in zip(panels[0], rates, strict=True):
         rows = table[table["learning_rate"] == rate]
         image = draw_heatmap(axes, rows, table["attention"].max())

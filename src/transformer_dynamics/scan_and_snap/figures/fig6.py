@@ -2,13 +2,12 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     CELL,
     SweepFigure,
     draw_dodged_points,
-    draw_legend_below,
-    draw_panels,
     final_mean_and_std,
     spread_note,
 )
@@ -68,7 +67,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
     """
     sizes = table["num_last"].unique()
     rows, columns = -(-len(sizes) // 2), min(len(sizes), 2)
-    drawing, grid = draw_panels(rows, columns, 0.5 + 2.1 * rows)
+    drawing, grid = make_panels(rows, columns, 0.5 + 2.1 * rows)
     for axes, num_last in zip(grid.flat, sizes, strict=False):
         shown = table[table["num_last"] == num_last]
         beside = None if published is None else shown[CELL].merge(published, on=CELL)
@@ -82,7 +81,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
         axes.tick_params(labelbottom=True, labelleft=True)
     for axes in grid.flat[len(sizes) :]:
         axes.set_axis_off()
-    draw_legend_below(drawing, 4, spread_note(table))
+    legend_below(drawing, title=spread_note(table), ncols=4)
     return drawing
 
 

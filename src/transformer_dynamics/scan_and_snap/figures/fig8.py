@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from replication.base.strict import Positives, Strict
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap.figures.elements import Size, draw_legend_below, draw_panels
+from transformer_dynamics.scan_and_snap.figures.elements import Size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +79,7 @@ def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Draw one column per vocabulary size: broad pale steps h* with h in them; below, their gap."""
     from replication.figures.style import curve_styles
 
-    drawing, panels = draw_panels(2, len(figure.panels), 4.2, sharex="col", height_ratios=[1.6, 1])
+    drawing, panels = make_panels(2, len(figure.panels), 4.2, sharex="col", height_ratios=[1.6, 1])
     styles = dict(curve_styles(sorted(table["eta_y"].unique())))
     for index, (panel, column) in enumerate(zip(figure.panels, panels.T, strict=True), start=1):
         of_panel = table[table["panel"] == index]
@@ -94,7 +95,7 @@ def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawin
     panels[1, 0].set_ylabel(r"$(h^*-h)\,M/\eta_Y$")
     for label, style in {"updates $h^*$": UPDATES, "continuous $h$": CONTINUOUS}.items():
         panels[1, 0].plot([], [], color="0.3", label=label, **style)
-    draw_legend_below(drawing, columns=5)
+    legend_below(drawing, ncols=5)
     return drawing
 
 

@@ -5,13 +5,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from replication.base.strict import Positive, Positives, Strict
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap.figures.elements import (
-    Points,
-    Size,
-    draw_legend_below,
-    draw_panels,
-)
+from transformer_dynamics.scan_and_snap.figures.elements import Points, Size
 from transformer_dynamics.scan_and_snap.figures.fig3 import (
     SNAPPING_START,
     curve_table,
@@ -79,7 +75,7 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Draw one panel per ratio, one curve per eta_Z; a dashed line joins the dots at t_0."""
     from replication.figures.style import curve_styles
 
-    drawing, row = draw_panels(1, len(figure.panels), 2.6)
+    drawing, row = make_panels(1, len(figure.panels), 2.6)
     styles = curve_styles(sorted(table["eta_z"].unique()))
     for index, (axes, panel) in enumerate(zip(row[0], figure.panels, strict=True), start=1):
         of_panel = table[table["panel"] == index]
@@ -97,5 +93,5 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
         )
     row[0, 0].set_ylabel("$B_n(t)$")
     name_marks(row[0, 0])
-    draw_legend_below(drawing, columns=4)
+    legend_below(drawing, ncols=4)
     return drawing

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from replication.base.strict import Count, Positive
+from replication.figures.panels import make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     RunsFigure,
     Size,
     draw_dodged_points,
-    draw_panels,
     mean_and_std,
 )
 from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
@@ -143,7 +143,7 @@ def draw(
     """Draw A, B and C from left to right; bars of C are standard deviations over seeds."""
     from replication.figures.typeset import count_in_words
 
-    drawing, [row] = draw_panels(1, 3, 2.9)
+    drawing, [row] = make_panels(1, 3, 2.9)
     titles = ("A: decoder update", "B: Assumption 2", "C: training length")
     notes = (
         "",
@@ -183,10 +183,7 @@ def _draw_assumption_2(axes: "Axes", table: "pd.DataFrame", figure: Findings) ->
 
     for name, style in category_styles((EIGENVALUE, LIMIT)):
         rows = table[table["curve"] == name]
-        axes.plot(
-            rows["x"], rows["y"], color=style.colour, linestyle=style.line, marker=style.marker,
-            label=name,
-        )  # fmt: skip
+        axes.plot(rows["x"], rows["y"], **style.look, label=name)
     axes.set(xlabel="number of classes $K$", ylabel="eigenvalue of $E$ at $Z=0$", yscale="log")
 
 
@@ -198,8 +195,7 @@ def _draw_length(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
         rows = table[table["parameter"] == ratio]
         draw_dodged_points(
             axes, rows["x"], rows["y"], rows["y_std"], (index, len(styles)), apart=0.8,
-            color=style.colour, linestyle=style.line, marker=style.marker, markersize=3,
-            linewidth=0.8, label=rf"$\eta_Y/\eta_Z={ratio:g}$",
+            **style.look, markersize=3, linewidth=0.8, label=rf"$\eta_Y/\eta_Z={ratio:g}$",
         )  # fmt: skip
     axes.axvline(figure.first_update, color="black", linestyle="--", linewidth=0.8, zorder=0)
     axes.set(xlabel="updates", ylabel="entropy on distinct\ntokens (nats)", xscale="log")

@@ -3,13 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.elements import (
-    RunsFigure,
-    draw_legend_below,
-    draw_panels,
-    spread_note,
-)
+from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, spread_note
 from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob, MetricSettings
 
 if TYPE_CHECKING:
@@ -108,7 +104,7 @@ def draw(figure: Motion, table: "pd.DataFrame", published: None = None) -> "Draw
     """Draw distance and pace against time in units of t_0, a line per pair of rates."""
     from replication.figures.typeset import number
 
-    drawing, [[left, right]] = draw_panels(1, 2, 2.9)
+    drawing, [[left, right]] = make_panels(1, 2, 2.9)
     for style, rows in _cells(table):
         (eta_y, eta_z), label = rows[CELL].iloc[0], r"$\eta_Y={:g}$, $\eta_Z={:g}$"
         for axes, quantity in ((left, DISTANCE), (right, PACE)):
@@ -134,7 +130,7 @@ def draw(figure: Motion, table: "pd.DataFrame", published: None = None) -> "Draw
     right.set_ylabel(r"motion $|dc_n/d\ln t|$")
     right.set_yscale("log")
     right.set_title("(b) motion per factor e of time\n(level: logarithmic in time)")
-    draw_legend_below(drawing, 3, f"means, {spread_note(table)}")
+    legend_below(drawing, title=f"means, {spread_note(table)}", ncols=3)
     return drawing
 
 

@@ -2,13 +2,9 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.elements import (
-    RunsFigure,
-    draw_legend_below,
-    draw_panels,
-    spread_note,
-)
+from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, spread_note
 from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob, MetricSettings
 
 if TYPE_CHECKING:
@@ -82,7 +78,7 @@ def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None)
     """
     from replication.figures.style import category_styles
 
-    drawing, [row] = draw_panels(1, 3, 2.7, sharey=True)
+    drawing, [row] = make_panels(1, 3, 2.7, sharey=True)
     mixtures = table.groupby(MIXTURE)
     for (mixture, rows), (_, style) in zip(mixtures, category_styles(mixtures.groups), strict=True):
         for axes, column in zip(row, ["eta_y", *PREDICTIONS], strict=True):
@@ -108,5 +104,5 @@ def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None)
     row[0].set_xticks([], minor=True)
     row[0].set_box_aspect(1)
     row[0].set_ylabel("measured: time of\n" r"the largest $\mathrm{d}B_n/\mathrm{d}t$")
-    draw_legend_below(drawing, 3, f"means, {spread_note(table)}")
+    legend_below(drawing, title=f"means, {spread_note(table)}", ncols=3)
     return drawing

@@ -5,13 +5,12 @@ Both show the same numbers; what is a column of panels in one is a curve in the 
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     CELL,
     SweepFigure,
     draw_dodged_points,
-    draw_legend_below,
-    draw_panels,
     final_mean_and_std,
     spread_note,
 )
@@ -57,7 +56,7 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
     """
     across, _ = LAYOUTS[figure.kind]
     rows, columns = table["num_last"].unique(), table[across].unique()
-    drawing, panels = draw_panels(
+    drawing, panels = make_panels(
         len(rows), len(columns), 0.7 + 1.2 * len(rows), sharex="row", sharey=True
     )
     for num_last, line_of_panels in zip(rows, panels, strict=True):
@@ -73,7 +72,7 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
         axes.set_title(f"{SYMBOLS[across]} = {value:g}")
     for axes in panels[-1]:
         axes.set_xlabel("Threshold ($10^{-3}$)")
-    draw_legend_below(drawing, note=f"{spread_note(table)}; 1/M: all tokens alike")
+    legend_below(drawing, title=f"{spread_note(table)}; 1/M: all tokens alike")
     return drawing
 
 

@@ -2,11 +2,10 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     RunsFigure,
-    draw_legend_below,
-    draw_panels,
     mean_and_std,
     spread_note,
 )
@@ -129,7 +128,7 @@ def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None
     from matplotlib.ticker import LogLocator
 
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
-    drawing, panels = draw_panels(
+    drawing, panels = make_panels(
         len(QUANTITIES), len(cells), 0.7 + 1.5 * len(QUANTITIES), sharex=True, sharey="row"
     )
     for (quantity, label), row in zip(QUANTITIES.items(), panels, strict=True):
@@ -146,7 +145,7 @@ def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None
         axes.yaxis.set_minor_formatter("")
     for axes in panels[-1]:
         axes.set_xlabel("Time $t$ (updates)")
-    draw_legend_below(drawing, 3, f"training: means, {spread_note(table)}")
+    legend_below(drawing, title=f"training: means, {spread_note(table)}", ncols=3)
     return drawing
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from replication.base.strict import Name
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap_text.settings.training import Names
 
@@ -76,15 +77,8 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
 
     Seeds are points; error bars are one standard deviation over seeds, as in the paper.
     """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
     shown = [corpus for corpus in figure.panels if corpus in set(table["corpus"])]
-    drawing, grid = plt.subplots(
-        len(shown), len(PANELS), figsize=(WIDTH, 0.3 + 2.2 * len(shown)), squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
+    drawing, grid = make_panels(len(shown), len(PANELS), 0.3 + 2.2 * len(shown))
     for row, corpus in zip(grid, shown, strict=True):
         rows = table[table["corpus"] == corpus]
         for axes, (column, label) in zip(row, PANELS.items(), strict=True):
@@ -96,8 +90,7 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
         )
         # Room for a marker at the least value.
         row[0].set_ylim(-0.05 * rows["uniform_entropy"].max(), None)
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    legend_below(drawing)
     return drawing
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.figures.panels import make_panels
 from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap_text.settings.training import Names, Updates
 
@@ -93,20 +94,12 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
     All panels share one colour scale, that of the square root. Rows of a panel are queries, columns
     keys; what the causal mask hides is grey.
     """
-    import matplotlib.pyplot as plt
-
     from replication.figures.style import WIDTH
 
     depths, updates = table["layers"].unique(), table["iteration"].unique()
     side = 0.85 * WIDTH / len(updates)
-    drawing, panels = plt.subplots(
-        len(depths),
-        len(updates),
-        figsize=(WIDTH, 0.45 + 0.93 * side * len(depths)),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
+    drawing, panels = make_panels(
+        len(depths), len(updates), 0.45 + 0.93 * side * len(depths), sharex=True, sharey=True
     )
     for row, layers in zip(panels, depths, strict=True):
         for axes, iteration in zip(row, updates, strict=True):

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap_text.settings.training import Names
 
@@ -82,11 +83,7 @@ def draw(figure: WikitextDynamics, table: "pd.DataFrame", published: None = None
 
     Dots are seeds after the last update; each model is named beside its curve.
     """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
-    drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 4.9), layout="constrained")
+    drawing, grid = make_panels(2, 2, 4.9)
     styles = _model_styles(table)
     for axes, (column, (label, uniform)) in zip(grid.flat, CURVES.items(), strict=False):
         _draw_curves(axes, table, column, styles)
@@ -206,4 +203,4 @@ def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
     handles = [
         Line2D([], [], color="black", label=label, **style) for label, style in entries.items()
     ]
-    drawing.legend(handles=handles, loc="outside lower center", ncols=len(entries), frameon=False)
+    legend_below(drawing, handles)

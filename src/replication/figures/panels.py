@@ -1,0 +1,53 @@
+"""Panels as wide as a page, and legends below them."""
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import SubFigure
+
+
+def make_panels(rows: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":
+    """Make a picture as wide as a page, and its panels [rows, columns].
+
+    Args:
+        rows: number of panels below each other.
+        columns: number of panels beside each other.
+        height: of the picture, in inches.
+        options: what Matplotlib's `subplots` takes, too.
+    """
+    import matplotlib.pyplot as plt
+
+    from replication.figures.style import WIDTH
+
+    options = {"layout": "constrained"} | options
+    return plt.subplots(rows, columns, figsize=(WIDTH, height), squeeze=False, **options)
+
+
+def legend_below(
+    drawing: "Drawing | SubFigure",
+    handles: "Sequence[Any] | None" = None,
+    title: str | None = None,
+    **more: Any,
+) -> None:
+    """Draw a legend below all panels, in one row if `ncols` is left out.
+
+    Args:
+        drawing: the picture.
+        handles: marks with their labels; those of all panels, each label once, if left out.
+        title: line above them, such as what dots and bars are.
+        more: what Matplotlib's `legend` takes, too.
+    """
+    if handles is None:
+        entries = (zip(*axes.get_legend_handles_labels(), strict=True) for axes in drawing.axes)
+        named = {label: handle for handle, label in chain.from_iterable(entries)}
+        handles = [*named.values()]
+    layout: dict[str, Any] = {
+        "loc": "outside lower center",
+        "ncols": max(len(handles), 1),
+        "frameon": False,
+    } | more
+    drawing.legend(handles=handles, title=title, **layout)
