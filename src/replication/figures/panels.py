@@ -1,4 +1,4 @@
-"""Panels as wide as a page, and legends below them."""
+"""Panels as wide as a page, ticks of logarithmic axes, and legends below all panels."""
 
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Drawing
     from matplotlib.figure import SubFigure
 
@@ -25,6 +26,34 @@ def make_panels(rows: int, columns: int, height: float, **options: Any) -> "tupl
 
     options = {"layout": "constrained"} | options
     return plt.subplots(rows, columns, figsize=(WIDTH, height), squeeze=False, **options)
+
+
+def wrap_panels(
+    count: int, columns: int, height: float, around: float = 0, **options: Any
+) -> "tuple[Drawing, Any]":
+    """Make a picture as wide as a page of panels in full rows, [rows, columns]; hide spare ones.
+
+    Args:
+        count: number of panels.
+        columns: number of panels in a row.
+        height: of a row, in inches.
+        around: height of the picture without its rows, in inches.
+        options: see `make_panels`.
+    """
+    rows = -(-count // columns)
+    drawing, panels = make_panels(rows, columns, around + height * rows, **options)
+    for spare in panels.flat[count:]:
+        spare.set_axis_off()
+    return drawing, panels
+
+
+def set_plain_ticks(axis: "Axis", subs: "Sequence[float]" = (1, 2, 5)) -> None:
+    """Set plain numbers at these multiples of powers of 10 of a logarithmic axis."""
+    from matplotlib.ticker import LogLocator
+
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
 
 
 def legend_below(

@@ -5,7 +5,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.base.errors import InputError
-from replication.figures.panels import legend_below, make_panels
+from replication.figures.panels import legend_below, wrap_panels
 from replication.study.contract import Figure
 
 if TYPE_CHECKING:
@@ -113,13 +113,11 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
     claims = list(table.groupby("claim", sort=False))
     across = next((number for number in (3, 2) if len(claims) % number == 0), min(len(claims), 3))
     texts = [_lines(rows, LINE_LETTERS[across]) for _, rows in claims]
-    down = -(-len(claims) // across)
-    lines = [max(map(len, texts[across * row :][:across])) for row in range(down)]
+    lines = [max(map(len, texts[at : at + across])) for at in range(0, len(claims), across)]
     rows = table["variant"].nunique() + AROUND
-    height = LINE_HEIGHT * (sum(lines) + down * rows + 5)
-    drawing, panels = make_panels(down, across, height, sharey=True)
-    for axes in panels.flat[len(claims) :]:
-        axes.set_axis_off()
+    drawing, panels = wrap_panels(
+        len(claims), across, LINE_HEIGHT * rows, LINE_HEIGHT * (sum(lines) + 5), sharey=True
+    )
     for axes, (_, of_claim), text in zip(panels.flat, claims, texts, strict=False):
         _draw_claim(axes, of_claim)
         axes.set_title(

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from replication.base.errors import InputError
 from replication.base.strict import refuse_repeated, unknown_key
-from replication.figures.panels import make_panels
+from replication.figures.panels import wrap_panels
 from replication.study.contract import Figure, Measured
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def draw(figure: Curves, table: "pd.DataFrame", published: None = None) -> "Draw
 
     panels = table.groupby("experiment", sort=False)
     columns = min(len(panels), 3)
-    rows = -(-len(panels) // columns)
-    drawing, grid = make_panels(rows, columns, 2.1 * rows, sharex=True, sharey=True)
+    drawing, grid = wrap_panels(len(panels), columns, 2.1, sharex=True, sharey=True)
     styles = dict(curve_styles(table["curve"].unique()))
     for axes, (name, panel) in zip(grid.flat, panels, strict=False):
         for curve, lines in panel.groupby("curve", sort=False):
@@ -96,8 +95,6 @@ def draw(figure: Curves, table: "pd.DataFrame", published: None = None) -> "Draw
             )
         seeds = panel["seed"].nunique()
         axes.set_title(f"{name}, {seeds} seed{'s' * (seeds > 1)}")
-    for axes in grid.flat[len(panels) :]:
-        axes.set_axis_off()
     grid[0, 0].legend(frameon=False)
     if figure.logarithmic:
         grid[0, 0].set_yscale("log")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import make_panels
+from replication.figures.panels import wrap_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
@@ -75,11 +75,8 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     )
 
     panels = list(table.groupby(["net", "task"], sort=False))
-    height = -(-len(panels) // COLUMNS)
-    drawing, grid = make_panels(height, COLUMNS, 0.9 + 1.75 * height, sharex=True, sharey=True)
+    drawing, grid = wrap_panels(len(panels), COLUMNS, 1.75, 0.9, sharex=True, sharey=True)
     styles = dict(category_styles(KINDS))
-    for axes in grid.flat[len(panels) :]:
-        axes.set_visible(False)
     for axes, ((net, task), own) in zip(grid.flat, panels, strict=False):
         for kind, style in styles.items():
             rows = own[own["kind"] == kind]

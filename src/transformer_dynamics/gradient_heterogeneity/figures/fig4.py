@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import make_panels
+from replication.figures.panels import make_panels, set_plain_ticks
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import (
     INITIAL,
@@ -94,8 +94,6 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     Seeds of one network may be in two groups: a bar is their median, which lies in one of them.
     """
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     from replication.figures.style import category_styles
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
@@ -118,9 +116,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
             _draw_pairs(axes, rows, styles)
             if metric == "ratio":
                 axes.set_yscale("log")
-                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-                axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-                axes.yaxis.set_minor_formatter(NullFormatter())
+                set_plain_ticks(axes.yaxis)
                 axes.text(
                     0.4, 0.5, "measured only\nafter fine-tuning", ha="center", va="center",
                     fontsize=7, color="0.4", transform=axes.transAxes,

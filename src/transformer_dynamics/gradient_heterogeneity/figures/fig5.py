@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.figures.panels import make_panels
+from replication.figures.panels import wrap_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
@@ -89,11 +89,7 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
     )
 
     cases = list(dict.fromkeys(table["case"]))
-    height = -(-len(cases) // COLUMNS)
-    drawing, grid = make_panels(height, COLUMNS, 0.4 + 1.9 * height)
-    spare = grid.flat[len(cases) :]
-    for axes in spare:
-        axes.axis("off")
+    drawing, grid = wrap_panels(len(cases), COLUMNS, 1.9, 0.4)
     for axes, name in zip(grid.flat, cases, strict=False):
         own = table[table["case"] == name]
         for optimiser, style in optimiser_styles().items():
@@ -113,5 +109,5 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
         f"windows of {2 * WINDOW + 1} steps,\ncut at the ends;\n"
         "bands: \N{PLUS-MINUS SIGN}1 sd over seeds"
     )
-    add_optimiser_legend(drawing, table["optimiser"], title, beside=[*spare[-1:]])
+    add_optimiser_legend(drawing, table["optimiser"], title, beside=grid.flat[len(cases) :][-1:])
     return drawing

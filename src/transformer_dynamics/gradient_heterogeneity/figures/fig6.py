@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import make_panels
+from replication.figures.panels import set_plain_ticks, wrap_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.experiments import Grid
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
@@ -72,8 +72,6 @@ def table(
 
 def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per case, losses on a logarithmic axis; full are rates that are used."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_optimiser_legend,
@@ -82,10 +80,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     panels = list(table.groupby(["tuning", "case"], sort=False))
     columns = 3 if len(panels) > 4 else 2
-    height = -(-len(panels) // columns)
-    drawing, grid = make_panels(height, columns, 0.5 + 1.55 * height)
-    for axes in grid.flat[len(panels) :]:
-        axes.axis("off")
+    drawing, grid = wrap_panels(len(panels), columns, 1.55, 0.5)
     for axes, ((tuning, name), own) in zip(grid.flat, panels, strict=False):
         for optimiser, style in optimiser_styles().items():
             curve = own[own["optimiser"] == optimiser].sort_values("rate")
@@ -97,9 +92,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
             used = curve[curve["is_used"]]
             axes.plot(used["rate"], used["training_loss"], linestyle="none", **look)
         axes.set(xscale="log", yscale="log", title=case_title(str(tuning), str(name), own))
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        set_plain_ticks(axes.yaxis, (1, 1.5, 2, 3, 5, 7))
         axes.margins(0.1)
     for line in grid:
         line[0].set_ylabel("training loss (nats)")

@@ -4,7 +4,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.base.errors import InputError
-from replication.figures.panels import make_panels
+from replication.figures.panels import make_panels, set_plain_ticks
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import HeadsMetricJob
 from transformer_dynamics.gradient_heterogeneity.settings.networks import Share
@@ -101,8 +101,6 @@ def _laws(figure: Fig7, last: "pd.DataFrame") -> "pd.DataFrame":
 
 def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw drift above, norms of the head with most classes below; SignSGD left, Signum right."""
-    from matplotlib.ticker import NullFormatter
-
     from replication.figures.style import curve_styles
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import OPTIMISERS, add_legend
@@ -138,7 +136,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
         )  # fmt: skip
         above.axhline(0, color="0.6", linewidth=0.6)
         above.set(xscale="log", title=title, xlabel="batch per class, $m/C$")
-        above.xaxis.set_minor_formatter(NullFormatter())
+        above.xaxis.set_minor_formatter("")
         _draw_norms(below, own[own["part"] == "norms"])
     grid[0, 0].set_ylabel("drift of mean $b$\nper step, over the rate")
     grid[0, 0].set_ylim(top=0.5)
@@ -155,8 +153,6 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
 
 
 def _draw_norms(axes: "Axes", rows: "pd.DataFrame") -> None:
-    from matplotlib.ticker import LogLocator, StrMethodFormatter
-
     from replication.figures.style import category_styles
     from transformer_dynamics.gradient_heterogeneity.figures.labels import HEAD_PARTS
 
@@ -172,6 +168,5 @@ def _draw_norms(axes: "Axes", rows: "pd.DataFrame") -> None:
         size for size, above in zip(sizes, [*sizes[1:], inf], strict=True) if above > 1.5 * size
     ]
     axes.set_xticks(told, [f"{size}" for size in told])
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    set_plain_ticks(axes.yaxis)
     axes.minorticks_off()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from replication.base.strict import Count, Strict, refuse_repeated
+from replication.figures.panels import set_plain_ticks
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_one_run, select_rows
@@ -197,8 +198,6 @@ def _mark_start(axes: "Axes", rows: "pd.DataFrame", name: str) -> None:
 
 def _draw_kept(axes: "Axes", rows: "pd.DataFrame") -> None:
     """Draw the norms of seeds on a logarithmic axis, a column per method, with their median."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     from replication.figures.typeset import number
 
     medians = rows.drop_duplicates("method")
@@ -215,9 +214,7 @@ def _draw_kept(axes: "Axes", rows: "pd.DataFrame") -> None:
         )  # fmt: skip
     _mark_start(axes, rows, "norm")
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    set_plain_ticks(axes.yaxis)
     axes.set_xticks(range(len(methods)), [METHOD_LABELS[method] for method in methods])
     axes.set_xlim(-0.5, len(methods) + 0.1)
     axes.tick_params(axis="x", length=0)

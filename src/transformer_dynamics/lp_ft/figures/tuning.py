@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import make_panels
+from replication.figures.panels import wrap_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
 from transformer_dynamics.lp_ft.figures.styles import add_legend, method_style
@@ -55,13 +55,9 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
 
     names = table["set"].unique().tolist()
     columns = next((count for count in (4, 3, 2) if len(names) % count == 0), min(len(names), 3))
-    lines = -(-len(names) // columns)
     tried = _tried(table)
-    drawing, panels = make_panels(
-        lines, columns, 0.9 + lines * (0.4 + 0.17 * len(tried)), sharey=True
-    )
-    for axes in panels.flat[len(names) :]:
-        axes.axis("off")
+    height = 0.4 + 0.17 * len(tried)
+    drawing, panels = wrap_panels(len(names), columns, height, 0.9, sharey=True)
     for axes, name in zip(panels.flat, names, strict=False):
         rows = table[table["set"] == name]
         for place, (method, rate) in enumerate(tried):

@@ -82,7 +82,7 @@ def table(figure: Fig1, measured: Measured[TokenNormsMetricJob]) -> "pd.DataFram
 
 def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per initialisation and number of heads; lines: means; dots: draws."""
-    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+    from matplotlib.ticker import FixedLocator, NullLocator
 
     from replication.figures.style import category_styles
 
@@ -109,7 +109,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
         )
         axes.xaxis.set_major_locator(FixedLocator(sorted(table["S"].unique())))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+        axes.xaxis.set_major_formatter("{x:.0f}")
     first = row[0]
     for column, side in (("paper_without", "without"), ("paper_with", "with")):
         if table[column].notna().any():

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import legend_below, make_panels
+from replication.figures.panels import legend_below, wrap_panels
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     CELL,
@@ -66,8 +66,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
     means.
     """
     sizes = table["num_last"].unique()
-    rows, columns = -(-len(sizes) // 2), min(len(sizes), 2)
-    drawing, grid = make_panels(rows, columns, 0.5 + 2.1 * rows)
+    drawing, grid = wrap_panels(len(sizes), min(len(sizes), 2), 2.1, 0.5)
     for axes, num_last in zip(grid.flat, sizes, strict=False):
         shown = table[table["num_last"] == num_last]
         beside = None if published is None else shown[CELL].merge(published, on=CELL)
@@ -79,8 +78,6 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
         )
         axes.label_outer(remove_inner_ticks=False)
         axes.tick_params(labelbottom=True, labelleft=True)
-    for axes in grid.flat[len(sizes) :]:
-        axes.set_axis_off()
     legend_below(drawing, title=spread_note(table), ncols=4)
     return drawing
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import legend_below, make_panels
+from replication.figures.panels import legend_below, make_panels, set_plain_ticks
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     RunsFigure,
@@ -125,8 +125,6 @@ def _theorem4_setting(classes: "SequenceClasses", eta_y: float, eta_z: float) ->
 
 def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw one row per quantity, one column per pair of rates; bars are standard deviations."""
-    from matplotlib.ticker import LogLocator
-
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
     drawing, panels = make_panels(
         len(QUANTITIES), len(cells), 0.7 + 1.5 * len(QUANTITIES), sharex=True, sharey="row"
@@ -140,9 +138,7 @@ def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None
         axes.set_title(rf"$\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$")
         axes.set_ylim(bottom=LEAST_SHOWN)
     for axes in panels[1:].flat:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter("")
+        set_plain_ticks(axes.yaxis)
     for axes in panels[-1]:
         axes.set_xlabel("Time $t$ (updates)")
     legend_below(drawing, title=f"training: means, {spread_note(table)}", ncols=3)
