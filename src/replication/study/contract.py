@@ -175,6 +175,19 @@ class Figure(Strict):
         return []
 
 
+class ExperimentFigure(Figure):
+    """Base of the settings of a figure that shows metrics of one experiment."""
+
+    metrics: ClassVar[tuple[str, ...]]
+    """Names of the metrics."""
+    experiment: str
+    """Name of the experiment that is drawn."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Return the metrics of the experiment."""
+        return [(self.experiment, metric) for metric in self.metrics]
+
+
 class StudySettings(Strict):
     """Base of a study's section of the configuration, with additions to its registry."""
 

@@ -11,10 +11,17 @@ from pydantic import model_validator
 from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.configuration import Computation
-from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.study.contract import (
+    Experiment,
+    ExperimentFigure,
+    Figure,
+    FiguresOf,
+    Job,
+    StudySettings,
+)
 from replication.study.seeds import SeedRange, batches, seed_list
 from replication.study.variants import AS_PUBLISHED, BASELINE, Variant
-from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, SweepFigure
+from transformer_dynamics.scan_and_snap.figures.elements import SweepFigure
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2
 from transformer_dynamics.scan_and_snap.figures.fig4 import Fig4
@@ -65,7 +72,7 @@ class Settings(StudySettings):
         for name, variant in product(varied, self.sensitivity.variants):
             self._varied_experiment(name, variant)
         for name, figure in self.figures.items():
-            if isinstance(figure, RunsFigure) and self._is_known(figure.experiment):
+            if isinstance(figure, ExperimentFigure) and self._is_known(figure.experiment):
                 self._check_runs(name, figure)
             elif isinstance(figure, Fig1):
                 _check_known([figure.mixture], self.mixtures, f"figures > {name} > mixture")
@@ -86,7 +93,7 @@ class Settings(StudySettings):
                     " weights 0.1, 0.2, ..., 1.0); set stream: independent"
                 )
 
-    def _check_runs(self, name: str, figure: RunsFigure) -> None:
+    def _check_runs(self, name: str, figure: ExperimentFigure) -> None:
         experiment = self.experiment(figure.experiment)
         mixtures = [self.mixtures[mixture] for mixture in experiment.mixtures]
         where = f"figures > {name}: experiment '{figure.experiment}'"
@@ -122,7 +129,7 @@ class Settings(StudySettings):
             if len({mixture.num_last for mixture in mixtures}) < len(mixtures):
                 raise ValueError(f"{where} has two mixtures of the same num_last, one panel each")
             without = set(experiment.mixtures) - set(experiment.recall_thresholds)
-            if figure.metric == "recall" and without:
+            if "recall" in figure.metrics and without:
                 raise ValueError(
                     f"{where} has no recall_thresholds for '{min(without)}'; add {source} >"
                     f" recall_thresholds > {min(without)}: {{first: ..., last: ..., count: 11}}"
@@ -178,11 +185,11 @@ class Settings(StudySettings):
         return ExperimentSettings.model_validate(data)
 
 
-def _needed_updates(figure: RunsFigure) -> set[int]:
+def _needed_updates(figure: ExperimentFigure) -> set[int]:
     """Return the updates that a figure shows, unless theory has to be computed for them."""
     if isinstance(figure, Fig4 | Fig5):
         return {*figure.iterations}
-    return {0} if isinstance(figure, Fig2) or figure.metric == "growth" else set()
+    return {0} if isinstance(figure, Fig2) or "growth" in figure.metrics else set()
 
 
 def _check_known(names: Iterable[str], known: Collection[str], where: str) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.example.settings import MetricJob
 
 if TYPE_CHECKING:
@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
-class Fig1(Figure):
+class Fig1(ExperimentFigure):
     """Error along every direction against the number of updates."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("error",)
     title: ClassVar[str] = "Example, Figure 1: error along every direction"
     columns: ClassVar[tuple[str, ...]] = (
         "variance", "update", "error_mean", "error_std", "theory",
@@ -20,12 +21,6 @@ class Fig1(Figure):
     published_columns: ClassVar[tuple[str, ...]] = ("variance", "update", "error_mean")
     kind: Literal["fig1"]
     """Kind of the figure."""
-    experiment: str
-    """Name of the experiment that is drawn."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the errors of the experiment's runs."""
-        return [(self.experiment, "error")]
 
 
 def table(figure: Fig1, measured: Measured[MetricJob]) -> "pd.DataFrame":

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.example.settings import MetricJob
 
 if TYPE_CHECKING:
@@ -10,19 +10,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
-class Fig2(Figure):
+class Fig2(ExperimentFigure):
     """Half-life of the error against the variance of the direction."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("half_life",)
     title: ClassVar[str] = "Example, Figure 2: half-life of the error"
     columns: ClassVar[tuple[str, ...]] = ("seed", "variance", "half_life", "theory")
     kind: Literal["fig2"]
     """Kind of the figure."""
-    experiment: str
-    """Name of the experiment that is drawn."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the half-lives of the experiment's runs."""
-        return [(self.experiment, "half_life")]
 
 
 def table(figure: Fig2, measured: Measured[MetricJob]) -> "pd.DataFrame":

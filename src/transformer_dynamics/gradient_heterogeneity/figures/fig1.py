@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import wrap_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ COLUMNS = 2
 """Number of panels in a row."""
 
 
-class Fig1(Figure):
+class Fig1(ExperimentFigure):
     """A dot per tensor and seed."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("tensors",)
     title: ClassVar[str] = "Gradient heterogeneity, Figure 1: curvature against gradients"
     columns: ClassVar[tuple[str, ...]] = (
         "net", "task", "seed", "state", "batch", "tensor", "layer", "kind", "params", "norm",
@@ -35,10 +36,6 @@ class Fig1(Figure):
     """Experiment of the networks."""
     state: Literal["pretrained", "tuned"] = "pretrained"
     """State of the networks: before fine-tuning, with a random head, or after it."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the metric of all tensors."""
-        return [(self.experiment, "tensors")]
 
 
 def table(figure: Fig1, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":

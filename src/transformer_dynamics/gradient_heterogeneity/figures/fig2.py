@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.figures.panels import make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +18,10 @@ DEFINITIONS = {
 """Labels of definitions of inequality."""
 
 
-class Fig2(Figure):
+class Fig2(ExperimentFigure):
     """Inequality of the norms of gradients beside that of their densities."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("tensors", "spread")
     title: ClassVar[str] = "Gradient heterogeneity, Figure 2: Lorenz curves and Ginis"
     columns: ClassVar[tuple[str, ...]] = (
         "part", "net", "task", "state", "definition", "set", "seed", "place", "share_of_tensors",
@@ -32,10 +33,6 @@ class Fig2(Figure):
     """Experiment of the networks."""
     state: Literal["pretrained", "tuned"] = "pretrained"
     """State of the networks: before fine-tuning, with a random head, or after it."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the metrics of all tensors, and of their inequality."""
-        return [(self.experiment, "tensors"), (self.experiment, "spread")]
 
 
 def table(figure: Fig2, tensors: Measured[Any], spread: Measured[Any]) -> "pd.DataFrame":

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
 if TYPE_CHECKING:
@@ -14,19 +14,16 @@ NUMBERS = ["lambda_g", "lambda_p", "kappa", "ratio", "advantage", "slope"]
 """Metrics of curvatures."""
 
 
-class Fig3(Figure):
+class Fig3(ExperimentFigure):
     """Lambda_G/Lambda_P against kappa."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("spread",)
     title: ClassVar[str] = "Gradient heterogeneity, Figure 3: curvature that steps see"
     columns: ClassVar[tuple[str, ...]] = ("net", "task", "seed", "state", "set", *NUMBERS)
     kind: Literal["fig3"]
     """Kind of the figure."""
     experiment: str = "heterogeneity"
     """Experiment of the networks."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the metric of inequality."""
-        return [(self.experiment, "spread")]
 
 
 def table(figure: Fig3, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":

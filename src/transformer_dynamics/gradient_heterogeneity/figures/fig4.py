@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import make_panels, set_plain_ticks
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import (
     INITIAL,
     MASKED,
@@ -35,9 +35,10 @@ STATES = {INITIAL: "random", MASKED: "masked\nwords", PRETRAINED: "new\nhead"}
 """Labels of states; others have that of an optimiser."""
 
 
-class Fig4(Figure):
+class Fig4(ExperimentFigure):
     """Spreads of matched pairs."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("spread",)
     title: ClassVar[str] = "Gradient heterogeneity: Post-LN and Pre-LN"
     columns: ClassVar[tuple[str, ...]] = (
         "column", "name", "place", "ln", "depth", "gain", "state", "seed", "metric", "value",
@@ -48,10 +49,6 @@ class Fig4(Figure):
     training from several scales."""
     experiment: str = "pairs"
     """Experiment of the networks."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the metric of inequality."""
-        return [(self.experiment, "spread")]
 
 
 def table(figure: Fig4, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":

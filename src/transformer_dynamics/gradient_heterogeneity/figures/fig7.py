@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.base.errors import InputError
 from replication.figures.panels import make_panels, set_plain_ticks
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import HeadsMetricJob
 from transformer_dynamics.gradient_heterogeneity.settings.networks import Share
 
@@ -20,9 +20,10 @@ FEWEST = 3
 """Smallest number of classes; with two, mean b cannot move under SignSGD."""
 
 
-class Fig7(Figure):
+class Fig7(ExperimentFigure):
     """Drift of biases against batches, and norms of heads."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("heads",)
     title: ClassVar[str] = "Gradient heterogeneity, Figure 7: growth of heads"
     columns: ClassVar[tuple[str, ...]] = (
         "part", "classes", "batch", "batch_per_class", "optimiser", "beta", "seed", "drift",
@@ -34,10 +35,6 @@ class Fig7(Figure):
     """Experiment of the heads."""
     beta: Share = 0.9
     """Share of Signum's average that stays at each step."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the heads along training."""
-        return [(self.experiment, "heads")]
 
 
 def table(figure: Fig7, measured: Measured[HeadsMetricJob]) -> "pd.DataFrame":

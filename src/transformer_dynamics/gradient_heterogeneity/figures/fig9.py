@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
@@ -16,9 +16,10 @@ LAMBDAS = {"lambda_g": "sgd", "lambda_p": "signsgd"}
 """Optimiser whose steps see a curvature."""
 
 
-class Fig9(Figure):
+class Fig9(ExperimentFigure):
     """Endpoints and curvatures against q."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("endpoint", "coordinates")
     title: ClassVar[str] = "Gradient heterogeneity, Figure 9: coordinates and rates of blocks"
     columns: ClassVar[tuple[str, ...]] = (
         "part", "method", "q", "seed", "value", "mean",
@@ -27,10 +28,6 @@ class Fig9(Figure):
     """Kind of the figure."""
     experiment: str = "reparametrised"
     """Experiment of the runs."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the losses, and the gradients and curvatures in coordinates."""
-        return [(self.experiment, "endpoint"), (self.experiment, "coordinates")]
 
 
 def table(

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
@@ -15,9 +15,10 @@ LENGTHS = ("common", "centred", "total")
 PARTS = ("drift", *LENGTHS)
 
 
-class HeadsFull(Figure):
+class HeadsFull(ExperimentFigure):
     """Drift of biases and norms of heads along training."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("heads",)
     title: ClassVar[str] = "Gradient heterogeneity: heads of whole networks"
     columns: ClassVar[tuple[str, ...]] = (
         "case", "rate", "optimiser", "seed", "step", "part", "value", "mean",
@@ -26,10 +27,6 @@ class HeadsFull(Figure):
     """Kind of the figure."""
     experiment: str = "heads_full"
     """Experiment of the networks."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the heads along training."""
-        return [(self.experiment, "heads")]
 
 
 def table(figure: HeadsFull, measured: Measured[MetricJob]) -> "pd.DataFrame":

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
 if TYPE_CHECKING:
@@ -14,9 +14,10 @@ METHODS = {"gradient": "SGD", "sign": "SignSGD", "block_rates": "SGD, a rate by 
 """Titles of panels, by direction of the step."""
 
 
-class OneStep(Figure):
+class OneStep(ExperimentFigure):
     """Best rates and decreases of one step."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("one_step",)
     title: ClassVar[str] = "Gradient heterogeneity: one step"
     columns: ClassVar[tuple[str, ...]] = (
         "part", "net", "task", "state", "set", "method", "seed", "batch", "predicted", "found",
@@ -25,10 +26,6 @@ class OneStep(Figure):
     """Kind of the figure."""
     experiment: str = "heterogeneity"
     """Experiment of the networks."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the metric of all rates that were tried."""
-        return [(self.experiment, "one_step")]
 
 
 def table(figure: OneStep, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from replication.base.strict import refuse_repeated
 from replication.figures.panels import legend_below, make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.lp_ft.figures.rows import select_rows
 from transformer_dynamics.lp_ft.figures.styles import CLASS_COLOURS
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, set_label
@@ -24,9 +24,10 @@ COINCIDING = 0.01
 """Distance of points that cannot be told apart, over the extent of a plane."""
 
 
-class Embeddings(Figure):
+class Embeddings(ExperimentFigure):
     """A panel per method, points of samples and stars of the head's rows, coloured by class."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("tsne",)
     title: ClassVar[str] = "LP-FT, Figures 5 and 6: features and heads by t-SNE"
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "seed", "kind", "label", "class_name", "x", "y",
@@ -37,10 +38,6 @@ class Embeddings(Figure):
     """Experiment of the runs."""
     methods: Annotated[list[Method], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods from left to right."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return experiment and metric of the points in the plane."""
-        return [(self.experiment, "tsne")]
 
 
 def table(figure: Embeddings, measured: Measured[TsneMetricJob]) -> "pd.DataFrame":

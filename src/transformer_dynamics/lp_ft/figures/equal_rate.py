@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
 from transformer_dynamics.lp_ft.figures.styles import CHANGE_AXIS, add_legend, method_style
 from transformer_dynamics.lp_ft.settings.labels import ordered_methods, set_label
@@ -22,9 +22,10 @@ QUANTITIES = {
 """Axis of each quantity that is drawn."""
 
 
-class EqualRate(Figure):
+class EqualRate(ExperimentFigure):
     """Feature change, accuracy and calibration against the rate."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("features", "accuracy", "calibration")
     title: ClassVar[str] = "LP-FT: FT and LP-FT at the same rates"
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "rate", "seed", "quantity", "value", "mean",
@@ -33,10 +34,6 @@ class EqualRate(Figure):
     """Kind of the figure."""
     experiment: str = "equal_rate"
     """Experiment of the runs."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return experiment and metric of each quantity."""
-        return [(self.experiment, metric) for metric in ("features", "accuracy", "calibration")]
 
 
 def table(

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from replication.base.strict import Count, Strict, refuse_repeated
 from replication.figures.panels import set_plain_ticks
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_one_run, select_rows
 from transformer_dynamics.lp_ft.figures.styles import method_style
@@ -34,9 +34,10 @@ class Curve(Strict):
     """Method of the runs."""
 
 
-class Norms(Figure):
+class Norms(ExperimentFigure):
     """Norm of the head and accuracy by step, and the norm that methods end with."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("norm", "features")
     title: ClassVar[str] = "LP-FT, Figures 1 and 4: the norm of the head"
     columns: ClassVar[tuple[str, ...]] = (
         "part", "set", "method", "seed", "step", "norm", "norm_mean", "accuracy", "accuracy_mean",
@@ -55,10 +56,6 @@ class Norms(Figure):
     """Methods of the bars."""
     window: Count = 10
     """Number of batches of which one accuracy is the mean; LP's is that of all training samples."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the experiment with its metrics along training and after it."""
-        return [(self.experiment, "norm"), (self.experiment, "features")]
 
 
 def table(figure: Norms, along: Measured[MetricJob], after: Measured[MetricJob]) -> "pd.DataFrame":

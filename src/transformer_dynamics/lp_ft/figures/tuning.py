@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import wrap_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
 from transformer_dynamics.lp_ft.figures.styles import add_legend, method_style
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, ordered_methods, set_label
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
-class TuningFigure(Figure):
+class TuningFigure(ExperimentFigure):
     """Validation accuracy against the rate, a panel per set."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("validation",)
     title: ClassVar[str] = "LP-FT: choice of rates"
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "rate", "seed", "epoch", "accuracy", "is_best",
@@ -26,10 +27,6 @@ class TuningFigure(Figure):
     """Kind of the figure."""
     experiment: str = "tuning"
     """Experiment of the runs."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the experiment with the metric of validation."""
-        return [(self.experiment, "validation")]
 
 
 def table(figure: TuningFigure, measured: Measured[MetricJob]) -> "pd.DataFrame":

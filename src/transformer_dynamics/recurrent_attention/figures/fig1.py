@@ -6,7 +6,7 @@ from pydantic import Field
 
 from replication.base.strict import Strict
 from replication.figures.panels import legend_below, make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.recurrent_attention.settings.token_norms import TokenNormsMetricJob
 
 if TYPE_CHECKING:
@@ -38,9 +38,10 @@ class PrintedNorms(Strict):
     """Norm with normalisation, at any number."""
 
 
-class Fig1(Figure):
+class Fig1(ExperimentFigure):
     """Norm without normalisation, and in three readings with it."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("norms",)
     title: ClassVar[str] = "Recurrent attention, Figure 1: norm of the Jacobian by number of tokens"
     columns: ClassVar[tuple[str, ...]] = (
         "reading", "init", "H", "S", "draw", "norm", "mean", "paper_without", "paper_with",
@@ -51,10 +52,6 @@ class Fig1(Figure):
     """Name of the experiment that is drawn."""
     read_off_the_paper: PrintedNorms = PrintedNorms()
     """Curves of the paper's Figure 1."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the norms of the draws of the experiment."""
-        return [(self.experiment, "norms")]
 
 
 def table(figure: Fig1, measured: Measured[TokenNormsMetricJob]) -> "pd.DataFrame":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from replication.figures.panels import legend_below, make_panels
-from replication.study.contract import Figure, Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     SOLVED,
     condition_label,
@@ -22,9 +22,10 @@ AXES = {"learning_rate": "Learning rate", "strength": r"Strength $\lambda$"}
 """Labels of the quantities that are tried."""
 
 
-class TuningFigure(Figure):
+class TuningFigure(ExperimentFigure):
     """Solved validation boards against rates and strengths."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("solved",)
     title: ClassVar[str] = "Recurrent attention: learning rates and strengths that were tried"
     columns: ClassVar[tuple[str, ...]] = (
         "condition", "quantity", "value", "seed", "loops", "solved", "cells", "is_best",
@@ -33,10 +34,6 @@ class TuningFigure(Figure):
     """Kind of the figure."""
     experiment: str = Field(default="tuning", exclude_if=lambda name: name == "tuning")
     """Name of the experiment that tries the candidates."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the candidates."""
-        return [(self.experiment, "solved")]
 
 
 def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame":

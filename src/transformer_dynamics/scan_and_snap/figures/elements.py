@@ -1,11 +1,11 @@
 """Settings, rows of tables and parts of pictures that several figures have."""
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from replication.study.contract import Figure, Measured
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
+from replication.study.contract import ExperimentFigure, Measured
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,19 +20,7 @@ TOKEN_STYLES = {"common": ("#e69f00", "//////"), "distinct": ("#0072b2", "")}
 """Kind of token to colour and hatch of its bars."""
 
 
-class RunsFigure(Figure):
-    """A figure that shows one metric of an experiment."""
-
-    metric: ClassVar[Metric]
-    experiment: str
-    """Name of the experiment that is drawn."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """Return the one metric that the figure shows."""
-        return [(self.experiment, self.metric)]
-
-
-class SweepFigure(RunsFigure):
+class SweepFigure(ExperimentFigure):
     """A figure with panels by the number of query tokens."""
 
     next_tokens_per_query: int = Field(default=2, ge=1)

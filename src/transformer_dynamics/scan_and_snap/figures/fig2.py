@@ -7,14 +7,13 @@ from pydantic import Field
 from replication.base.errors import InputError
 from replication.base.strict import Counts
 from replication.figures.panels import legend_below, make_panels
-from replication.study.contract import Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     TOKEN_STYLES,
-    RunsFigure,
     draw_token_bars,
     select_rows,
 )
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,10 +31,10 @@ LEAST_CHANGE, LARGEST_CHANGE = 0.001, 1.0
 """Changes below which their axis is linear, and at which it ends."""
 
 
-class Fig2(RunsFigure):
+class Fig2(ExperimentFigure):
     """Unnormalised attention of a run at the times that the theory singles out."""
 
-    metric: ClassVar[Metric] = "unnormalised_attention"
+    metrics: ClassVar[tuple[str, ...]] = ("unnormalised_attention",)
     title: ClassVar[str] = "Scan and Snap, Figure 2: four stages of training"
     columns: ClassVar[tuple[str, ...]] = (
         "seed", "sequence_class", "stage", "iteration", "token", "kind", "start",

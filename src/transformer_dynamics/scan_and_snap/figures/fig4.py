@@ -9,9 +9,9 @@ from pydantic import AfterValidator, Field
 
 from replication.base.strict import Counts, refuse_repeated
 from replication.figures.panels import make_panels
-from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, select_rows
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
+from replication.study.contract import ExperimentFigure, Measured
+from transformer_dynamics.scan_and_snap.figures.elements import select_rows
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
-class HeatMaps(RunsFigure):
+class HeatMaps(ExperimentFigure):
     """Heat maps of the attention c_n along training."""
 
-    metric: ClassVar[Metric] = "attention"
+    metrics: ClassVar[tuple[str, ...]] = ("attention",)
     picture: ClassVar[str] = "png"
     seed: int
     """Seed that is drawn."""

@@ -11,7 +11,7 @@ from transformer_dynamics.scan_and_snap.figures.elements import (
     final_mean_and_std,
     spread_note,
 )
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Fig6(SweepFigure):
     """Mean entropy of the attention on distinct tokens against eta_Y / eta_Z."""
 
-    metric: ClassVar[Metric] = "entropy"
+    metrics: ClassVar[tuple[str, ...]] = ("entropy",)
     published_columns: ClassVar[tuple[str, ...]] = (*CELL, "entropy_mean", "entropy_std")
     title: ClassVar[str] = "Scan and Snap, Figure 6: entropy of attention on distinct tokens"
     columns: ClassVar[tuple[str, ...]] = (

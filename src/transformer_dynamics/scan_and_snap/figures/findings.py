@@ -7,14 +7,13 @@ from pydantic import Field
 
 from replication.base.strict import Count, Positive
 from replication.figures.panels import make_panels
-from replication.study.contract import Measured
+from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
-    RunsFigure,
     Size,
     draw_dodged_points,
     mean_and_std,
 )
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,10 +26,10 @@ UPDATES = {"true (7)": False, "modified (26)": True}
 EIGENVALUE, LIMIT = r"$|\lambda_1(E)|$", "limit $1/K$"
 
 
-class Findings(RunsFigure):
+class Findings(ExperimentFigure):
     """Premises of the paper that do not hold: findings A, B and C."""
 
-    metric: ClassVar[Metric] = "entropy"
+    metrics: ClassVar[tuple[str, ...]] = ("entropy",)
     title: ClassVar[str] = "Scan and Snap: findings A, B and C"
     columns: ClassVar[tuple[str, ...]] = (
         "panel", "curve", "parameter", "x", "y", "y_std", "n_seeds",

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import legend_below, make_panels
-from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, spread_note
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob, MetricSettings
+from replication.study.contract import ExperimentFigure, Measured
+from transformer_dynamics.scan_and_snap.figures.elements import spread_note
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob, MetricSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,10 +21,10 @@ DISTANCE, PACE = "distance", "pace"
 CELL = ["eta_y", "eta_z"]
 
 
-class Motion(RunsFigure):
+class Motion(ExperimentFigure):
     """Distance of the attention from where it was at t_0, and its motion per factor e of time."""
 
-    metric: ClassVar[Metric] = "attention"
+    metrics: ClassVar[tuple[str, ...]] = ("attention",)
     title: ClassVar[str] = "Scan and Snap: motion of attention past the transition"
     columns: ClassVar[tuple[str, ...]] = (
         *CELL, "t_0", "quantity", "t", "relative_time", "value_mean", "value_std", "n_seeds",

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import legend_below, make_panels
-from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, spread_note
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob, MetricSettings
+from replication.study.contract import ExperimentFigure, Measured
+from transformer_dynamics.scan_and_snap.figures.elements import spread_note
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob, MetricSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,10 +17,10 @@ POWERS = {"as_power_1": -1.0, "as_power_075": -0.75}
 """Powers of eta_Y as which the turn would go from its time at the smallest eta_Y on."""
 
 
-class PhaseTransition(RunsFigure):
+class PhaseTransition(ExperimentFigure):
     """The time at which the growth of distinct tokens turns, against the theory's times."""
 
-    metric: ClassVar[Metric] = "growth"
+    metrics: ClassVar[tuple[str, ...]] = ("growth",)
     title: ClassVar[str] = "Scan and Snap: phase transition in training"
     columns: ClassVar[tuple[str, ...]] = (
         "num_last", "num_classes", "vocabulary_size", "eta_y", "eta_z", "gamma_peak",

@@ -14,7 +14,7 @@ from transformer_dynamics.scan_and_snap.figures.elements import (
     final_mean_and_std,
     spread_note,
 )
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ LAYOUTS = {"fig11": ("eta_z", "ratio"), "fig12": ("ratio", "eta_z")}
 class Recall(SweepFigure):
     """Recall of distinct tokens against the attention threshold, a row per mixture."""
 
-    metric: ClassVar[Metric] = "recall"
+    metrics: ClassVar[tuple[str, ...]] = ("recall",)
     title: ClassVar[str] = "Scan and Snap, Figures 11 and 12: recall of distinct tokens"
     columns: ClassVar[tuple[str, ...]] = (
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream",

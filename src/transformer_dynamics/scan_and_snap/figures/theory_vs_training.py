@@ -3,13 +3,9 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.figures.panels import legend_below, make_panels, set_plain_ticks
-from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.elements import (
-    RunsFigure,
-    mean_and_std,
-    spread_note,
-)
-from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
+from replication.study.contract import ExperimentFigure, Measured
+from transformer_dynamics.scan_and_snap.figures.elements import mean_and_std, spread_note
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,10 +29,10 @@ POINTS = 14
 """Most points of training that are shown, about evenly spaced on the logarithmic axis."""
 
 
-class TheoryVsTraining(RunsFigure):
+class TheoryVsTraining(ExperimentFigure):
     """B_n(t), relative gain and growth factor: theory, population flow and training."""
 
-    metric: ClassVar[Metric] = "growth"
+    metrics: ClassVar[tuple[str, ...]] = ("growth",)
     title: ClassVar[str] = "Scan and Snap: theory against training"
     columns: ClassVar[tuple[str, ...]] = (
         "eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds",
