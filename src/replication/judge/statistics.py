@@ -98,8 +98,7 @@ def t_test_below(values: ArrayLike, bound: float) -> float:
     Raises:
         InputError: for fewer than 2 seeds, or a value or bound that is not finite.
     """
-    mean = _mean(values)
-    return _tail(_finite(bound, "bound") - mean.value, mean)
+    return t_test_above(-np.asarray(values, np.float64), -bound)
 
 
 def t_test_above(values: ArrayLike, bound: float) -> float:

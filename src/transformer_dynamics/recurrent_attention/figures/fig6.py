@@ -2,12 +2,10 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.pseudo_energy_curves import (
     PseudoEnergyFigure,
-    curves_note,
-    draw_curves,
+    draw_sides,
     label_paper,
     seed_curves,
 )
@@ -46,17 +44,9 @@ def table(figure: Fig6, measured: Measured[MetricJob[PseudoEnergy]]) -> "pd.Data
 
 def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw cosine and contribution index on the left, the pseudo-energy on the right."""
-    from replication.figures.style import category_styles
-
-    drawing, [[left, right]] = make_panels(1, 2, 2.5)
-    styles = category_styles([*EXPLAINED, "pseudo_energy"])
-    for name, style in styles:
-        draw_curves(
-            right if name not in EXPLAINED else left, table, name, style, EXPLAINED.get(name)
-        )
+    drawing, left, right = draw_sides(table, EXPLAINED, "pseudo_energy", 2.5)
     for name in EXPLAINED:
         label_paper(left, table[f"{name}_paper"].iloc[0], "paper")
     left.set(ylabel="Cosine or index", ylim=(0, 1))
     right.set_ylabel(r"Pseudo-energy $-\mathrm{Tr}(X^\top Y)$")
-    legend_below(drawing, title=curves_note(table))
     return drawing

@@ -2,12 +2,10 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.pseudo_energy_curves import (
     PseudoEnergyFigure,
-    curves_note,
-    draw_curves,
+    draw_sides,
     label_paper,
     seed_curves,
 )
@@ -52,17 +50,11 @@ def table(figure: FigS6, measured: Measured[MetricJob[PseudoEnergy]]) -> "pd.Dat
 
 def draw(figure: FigS6, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw the contribution indices on the left, the quadratic form on the right."""
-    from replication.figures.style import category_styles
-
-    drawing, [[left, right]] = make_panels(1, 2, 2.6)
-    for name, style in category_styles([*JACOBIANS, "quadratic_form"]):
-        axes = left if name in JACOBIANS else right
-        draw_curves(axes, table, name, style, JACOBIANS.get(name))
+    drawing, left, right = draw_sides(table, JACOBIANS, "quadratic_form", 2.6)
     levels = [table[f"{name}_paper"].iloc[0] for name in JACOBIANS]
     label_paper(left, max(levels), "paper, each in its colour")
     left.margins(y=0.12)
     left.set_ylim(bottom=0)
     left.set_ylabel("Contribution index")
     right.set_ylabel("Energy without inputs (Eq. 95)")
-    legend_below(drawing, title=curves_note(table))
     return drawing

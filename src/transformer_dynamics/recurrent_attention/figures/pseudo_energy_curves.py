@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import ConditionFigure
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, PseudoEnergy
@@ -9,6 +10,7 @@ from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob,
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
     from replication.figures.style import Style
 
@@ -38,10 +40,28 @@ def seed_curves(
     return curves[list(figure.columns)]
 
 
-def draw_curves(
+def draw_sides(
+    table: "pd.DataFrame", labels: dict[str, str], other: str, height: float
+) -> "tuple[Drawing, Axes, Axes]":
+    """Draw the curves that have labels on the left, another one on the right; return both panels.
+
+    A faint line is a seed, a bold one their mean; a dotted one is where the paper's curve ends.
+    """
+    from replication.figures.style import category_styles
+    from replication.figures.typeset import seed_count
+
+    drawing, [[left, right]] = make_panels(1, 2, height)
+    for name, style in category_styles([*labels, other]):
+        _draw_curve(left if name in labels else right, table, name, style, labels.get(name))
+    seeds = seed_count(table["seed"])
+    title = f"AKOrN: faint are {seeds}, bold their mean; dotted is where the paper's curve ends"
+    legend_below(drawing, title=title)
+    return drawing, left, right
+
+
+def _draw_curve(
     axes: "Axes", table: "pd.DataFrame", name: str, style: "Style", label: str | None
 ) -> None:
-    """Draw a faint line per seed, their mean, and a dotted one where the paper's curve ends."""
     from matplotlib.ticker import MaxNLocator
 
     faint: dict[str, Any] = {"color": style.colour, "alpha": 0.35, "linewidth": 0.6}
@@ -54,14 +74,6 @@ def draw_curves(
         axes.axhline(level, color=style.colour, linestyle=":", linewidth=0.8, zorder=1)
     axes.set_xlabel("Loop $t$")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def curves_note(table: "pd.DataFrame") -> str:
-    """Return what the lines of `draw_curves` are."""
-    from replication.figures.typeset import seed_count
-
-    seeds = seed_count(table["seed"])
-    return f"AKOrN: faint are {seeds}, bold their mean; dotted is where the paper's curve ends"
 
 
 def label_paper(axes: "Axes", level: float, name: str) -> None:
