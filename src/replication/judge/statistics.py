@@ -84,23 +84,6 @@ def add_intervals(rows: "pd.DataFrame", keys: Sequence[str], confidence: float) 
     return pd.concat(parts, ignore_index=True)
 
 
-def t_test_below(values: ArrayLike, bound: float) -> float:
-    """Test that the mean lies below a bound: P(T <= (mean - bound) / (s / sqrt(n))).
-
-    Args:
-        values: [n] one value per seed.
-        bound: upper bound that is claimed.
-
-    Returns:
-        p of the null hypothesis that the mean is at least the bound; if all values are equal,
-        0 if they lie below the bound and 1 otherwise.
-
-    Raises:
-        InputError: for fewer than 2 seeds, or a value or bound that is not finite.
-    """
-    return t_test_above(-np.asarray(values, np.float64), -bound)
-
-
 def t_test_above(values: ArrayLike, bound: float) -> float:
     """Test that the mean lies above a bound: P(T >= (mean - bound) / (s / sqrt(n))).
 
@@ -117,6 +100,11 @@ def t_test_above(values: ArrayLike, bound: float) -> float:
     """
     mean = _mean(values)
     return _tail(mean.value - _finite(bound, "bound"), mean)
+
+
+def t_test_below(values: ArrayLike, bound: float) -> float:
+    """Test that the mean lies below a bound; arguments and p as in `t_test_above`."""
+    return t_test_above(-np.asarray(values, dtype=np.float64), -bound)
 
 
 def sign_test_above(values: ArrayLike, bound: float) -> float:
