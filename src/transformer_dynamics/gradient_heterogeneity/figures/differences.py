@@ -142,7 +142,7 @@ def _rows(table: "pd.DataFrame") -> "list[tuple[str, pd.DataFrame]]":
             told = STATES.get(state, f"after {OPTIMISERS.get(state, state)}").replace("\n", " ")
             label = f"{name}, {told}"
         else:
-            label = network_label(str(name), str(task)).replace("\n", ", ")
+            label = network_label(str(name), str(task))
             label += ", full batch" if batch == 0 else ", not clipped" if clip == 0 else ""
         found.append((label, own))
     return found

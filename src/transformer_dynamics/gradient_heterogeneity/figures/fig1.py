@@ -83,9 +83,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
             )  # fmt: skip
         fit = own[own["kind"] == "fit"]
         axes.plot(fit["density"], fit["curvature"], color="0.2", linewidth=0.8)
-        axes.set(
-            xscale="log", yscale="log", title=network_label(str(net), str(task)).replace("\n", ", ")
-        )
+        axes.set(xscale="log", yscale="log", title=network_label(str(net), str(task)))
         if len(fit):
             slope = f"slope $a={fit['slope'].iloc[0]:.2f}$"
             axes.text(0.95, 0.06, slope, ha="right", transform=axes.transAxes, fontsize=7)

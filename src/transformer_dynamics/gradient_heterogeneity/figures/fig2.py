@@ -133,7 +133,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     grid[0, 0].set_ylabel("Share of the sum")
     grid[1, 0].set_ylabel("Gini coefficient")
     handles = [
-        marker_handle(network_label(*name).replace("\n", ", "), style, linestyle=style.line)
+        marker_handle(network_label(*name), style, linestyle=style.line)
         for name, style in styles.items()
     ]
     grey = next(iter(styles.values()))._replace(colour=(0.3, 0.3, 0.3))

@@ -86,10 +86,7 @@ def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawin
         0.97, 0.95, "above the line the best\nstep by signs gains more", ha="right", va="top",
         fontsize=7, transform=row[1].transAxes,
     )  # fmt: skip
-    handles = [
-        marker_handle(network_label(*name).replace("\n", ", "), style)
-        for name, style in styles.items()
-    ]
+    handles = [marker_handle(network_label(*name), style) for name, style in styles.items()]
     grey = next(iter(styles.values()))._replace(colour=(0.3, 0.3, 0.3))
     handles += [
         marker_handle("before fine-tuning", grey),

@@ -59,8 +59,8 @@ SETS = {"all": "all tensors", "matrices": "matrices"}
 
 
 def network_label(net: str, task: str) -> str:
-    """Return the label of a network on its task, in two lines."""
-    return f"{NETS.get(net, net)}\n{TASKS.get(task, task)}"
+    """Return the label of a network on its task."""
+    return f"{NETS.get(net, net)}, {TASKS.get(task, task)}"
 
 
 def case_label(name: str) -> str:

@@ -30,24 +30,16 @@ def accuracy_along_loops(measured: Measured[MetricJob[Accuracy]]) -> "pd.DataFra
     """Return the accuracy of every seed against T: columns `DRAWN`."""
     found = measured.table.rename(columns={"loops": "T", "solved": "accuracy"})
     same = found.groupby(["split", "T"])["accuracy"]
+    mean, std = same.transform("mean"), same.transform("std")
     found = found.assign(
-        accuracy_mean=same.transform("mean"),
-        accuracy_std=same.transform("std"),
+        accuracy_mean=mean,
+        accuracy_std=std,
+        # A bar is one standard deviation, but no share is below 0 or above 1.
+        accuracy_lower=(mean - std).clip(0, 1),
+        accuracy_upper=(mean + std).clip(0, 1),
         T_train=measured.job.train.training.loops,
     )
-    return add_bars(found)[list(DRAWN)]
-
-
-def add_bars(rows: "pd.DataFrame", name: str = "accuracy") -> "pd.DataFrame":
-    """Add the ends of bars, one standard deviation from the mean, but no share below 0 or above 1.
-
-    Args:
-        rows: columns <name>_mean and <name>_std.
-        name: of the share.
-    """
-    mean, std = rows[f"{name}_mean"], rows[f"{name}_std"]
-    ends = {f"{name}_lower": (mean - std).clip(0, 1), f"{name}_upper": (mean + std).clip(0, 1)}
-    return rows.assign(**ends)
+    return found[list(DRAWN)]
 
 
 def subplot_pairs(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes, Axes]]]":

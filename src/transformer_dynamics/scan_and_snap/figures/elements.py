@@ -57,19 +57,13 @@ def final_mean_and_std(measured: Measured[MetricJob], keys: list[str]) -> "pd.Da
     return mean_and_std(measured.table.query("iteration == iteration.max()"), keys, measured.job)
 
 
-def draw_token_bars(
-    axes: "Axes",
-    kind: str,
-    at: "ArrayLike",
-    heights: "ArrayLike",
-    label: str,
-    *,
-    filled: bool = True,
-) -> None:
-    """Draw bars of common or distinct tokens, filled or only framed."""
+def draw_token_bars(axes: "Axes", kind: str, at: "ArrayLike", heights: "ArrayLike") -> None:
+    """Draw bars of common or distinct tokens."""
     colour, hatch = TOKEN_STYLES[kind]
-    face, edge = (colour, "black") if filled else ("white", colour)
-    axes.bar(at, heights, color=face, edgecolor=edge, hatch=hatch, linewidth=0.3, label=label)
+    axes.bar(
+        at, heights, color=colour, edgecolor="black", hatch=hatch, linewidth=0.3,
+        label=f"{kind} tokens",
+    )  # fmt: skip
 
 
 def draw_dodged_points(

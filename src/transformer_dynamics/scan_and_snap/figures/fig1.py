@@ -110,7 +110,7 @@ def _draw_strips(part: "SubFigure", table: "pd.DataFrame") -> None:
     for axes, (n, rows) in zip(panels, table.groupby("sequence_class"), strict=True):
         for kind in ("common", "distinct"):
             bars = rows[rows["kind"] == kind]
-            draw_token_bars(axes, kind, bars["token"], bars["probability"], label=f"{kind} tokens")
+            draw_token_bars(axes, kind, bars["token"], bars["probability"])
         query, token, following = rows[["query", "query_token", "next_token"]].iloc[0]
         axes.set_title(
             f"query $m_{query}$ (token {token}), next token $n_{n}$ (token {following})",

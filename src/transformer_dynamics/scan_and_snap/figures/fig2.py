@@ -116,7 +116,7 @@ def _draw_panel(axes: "Axes", rows: "pd.DataFrame") -> None:
     positions = range(len(rows))
     for kind in TOKEN_STYLES:
         shown = rows["unnormalised_attention"].where(rows["kind"] == kind)
-        draw_token_bars(axes, kind, positions, shown, f"{kind} tokens")
+        draw_token_bars(axes, kind, positions, shown)
     edges = [position - 0.5 for position in (*positions, len(rows))]
     steps = [*rows["start"], rows["start"].iloc[-1]]
     axes.step(edges, steps, "--", where="post", color="black", linewidth=0.8, label="start")
