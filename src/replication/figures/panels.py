@@ -1,4 +1,4 @@
-"""Panels as wide as a page, ticks of logarithmic axes, and legends below all panels."""
+"""Panels as wide as a page, ticks and seeds in them, and legends below all panels."""
 
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Drawing
     from matplotlib.figure import SubFigure
+
+    from replication.figures.style import Style
 
 
 def make_panels(rows: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":
@@ -54,6 +58,27 @@ def set_plain_ticks(axis: "Axis", subs: "Sequence[float]" = (1, 2, 5)) -> None:
     axis.set_major_locator(LogLocator(subs=subs))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter("")
+
+
+def draw_seeds(
+    axes: "Axes", rows: "pd.DataFrame", across: str, style: "Style", size: float = 5
+) -> None:
+    """Draw a thin line per seed with small dots, and the mean over seeds at every place.
+
+    Args:
+        axes: where to draw.
+        rows: columns seed, value, mean and that of places.
+        across: name of the column of places.
+        style: colour and marker.
+        size: of the marks of means, in points.
+    """
+    for _, own in rows.sort_values(across).groupby("seed"):
+        axes.plot(
+            own[across], own["value"], color=style.colour, linewidth=0.6, alpha=0.5, marker="o",
+            markersize=1.8, markeredgewidth=0,
+        )  # fmt: skip
+    mean = rows.drop_duplicates(across)
+    axes.plot(mean[across], mean["mean"], **style.look | {"linestyle": "none"}, markersize=size)
 
 
 def legend_below(

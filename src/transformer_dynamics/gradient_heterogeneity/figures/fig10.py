@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import make_panels
+from replication.figures.panels import draw_seeds, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 from transformer_dynamics.gradient_heterogeneity.settings.training import USUAL_EPSILON
@@ -83,7 +83,6 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
         FINAL_LOSS,
         OPTIMISERS,
         add_optimiser_legend,
-        draw_seeds,
         optimiser_styles,
     )
 

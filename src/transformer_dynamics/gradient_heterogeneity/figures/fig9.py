@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import make_panels
+from replication.figures.panels import draw_seeds, make_panels
 from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
@@ -55,7 +55,6 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         FINAL_LOSS,
         add_optimiser_legend,
-        draw_seeds,
         optimiser_styles,
     )
 

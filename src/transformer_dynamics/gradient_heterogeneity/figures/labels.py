@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
@@ -82,27 +81,6 @@ def direction_styles(directions: "Iterable[str]") -> "dict[str, Style]":
     """Return the styles of directions, each that of the optimiser that follows it."""
     styles = optimiser_styles()
     return {name: styles[DIRECTIONS[name]] for name in directions}
-
-
-def draw_seeds(axes: "Axes", rows: "pd.DataFrame", across: str, style: "Style") -> None:
-    """Draw a thin line per seed with small dots, and the mean over seeds at every place.
-
-    Args:
-        axes: where to draw.
-        rows: columns seed, value, mean and that of places.
-        across: name of the column of places.
-        style: colour and marker.
-    """
-    for _, own in rows.sort_values(across).groupby("seed"):
-        axes.plot(
-            own[across], own["value"], color=style.colour, linewidth=0.6, alpha=0.5, marker="o",
-            markersize=1.8, markeredgewidth=0,
-        )  # fmt: skip
-    mean = rows.drop_duplicates(across)
-    axes.plot(
-        mean[across], mean["mean"], color=style.colour, linestyle="none", marker=style.marker,
-        markersize=5,
-    )  # fmt: skip
 
 
 def add_legend(

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.figures.panels import draw_seeds
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
@@ -55,7 +56,6 @@ def draw(figure: Schedules, table: "pd.DataFrame", published: None = None) -> "D
         OPTIMISERS,
         add_legend,
         case_label,
-        draw_seeds,
         optimiser_styles,
     )
 

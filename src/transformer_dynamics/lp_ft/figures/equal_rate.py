@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.figures.panels import make_panels
+from replication.figures.panels import draw_seeds, make_panels
 from replication.study.contract import ExperimentFigure, Measured
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
 from transformer_dynamics.lp_ft.figures.styles import CHANGE_AXIS, add_legend, method_style
@@ -70,7 +70,7 @@ def draw(figure: EqualRate, table: "pd.DataFrame", published: None = None) -> "D
         for axes, (quantity, label) in zip(row, QUANTITIES.items(), strict=True):
             rows = table[(table["set"] == name) & (table["quantity"] == quantity)]
             for method in ordered_methods(rows["method"]):
-                _draw_curve(axes, rows[rows["method"] == method], method)
+                draw_seeds(axes, rows[rows["method"] == method], "rate", method_style(method), 5.5)
             rates = sorted(rows["rate"].unique().tolist())
             axes.set(xscale="log", xlabel=r"Learning rate, $10^{-5}$")
             axes.set_ylabel(f"{set_label(name)}\n{label}" if axes is row[0] else label)
@@ -82,20 +82,6 @@ def draw(figure: EqualRate, table: "pd.DataFrame", published: None = None) -> "D
     )
     add_legend(drawing, table["method"], title)
     return drawing
-
-
-def _draw_curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
-    look = method_style(method)
-    for _, run in rows.sort_values("rate").groupby("seed"):
-        axes.plot(
-            run["rate"], run["value"], color=look.colour, linewidth=0.6, alpha=0.5, marker="o",
-            markersize=1.8, markeredgewidth=0,
-        )  # fmt: skip
-    means = rows.drop_duplicates("rate").sort_values("rate")
-    axes.plot(
-        means["rate"], means["mean"], color=look.colour, linestyle="none", marker=look.marker,
-        markersize=5.5,
-    )  # fmt: skip
 
 
 def _set_rates(axes: "Axes", rates: list[float]) -> None:
