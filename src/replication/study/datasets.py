@@ -166,12 +166,12 @@ class Fetched(NamedTuple):
         return [f"{self.folder}/{file}" for file in self.dataset.names]
 
 
-def dataset_folders() -> list[Path]:
+def dataset_folders(source: Path = SOURCE) -> list[Path]:
     """Return the folders of the project's packages that have a `datasets.yaml`.
 
     These are folders of studies, and of code that several studies share.
     """
-    found = [*SOURCE.glob("*/datasets.yaml"), *SOURCE.glob("*/*/datasets.yaml")]
+    found = [*source.glob("*/datasets.yaml"), *source.glob("*/*/datasets.yaml")]
     return sorted(path.parent for path in found)
 
 
