@@ -6,8 +6,8 @@ checkout and come in the order of what they install, as each lock has all of the
 
 Studies are as small as they get: the template, as the study of a plain run, and a copy of it that
 imports what pretrained encoders need; that of every real study all packages are installed,
-`test_workflows_of_github.py` finds by their imports. Jobs that run tests and linters do so in the
-whole project, and no test but all imports of tests are run.
+`test_workflows_of_github.py` finds by their imports. Jobs that run tests and linters, or check
+documents, do so in the whole project, and no test but all imports of tests are run.
 
 Three things stand in for what is not here: `sudo apt-get` installs nothing, the newest packages are
 those of the lock, and two commands are only looked at: `make audit`, which asks PyPI of every
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.campaign
 STUDIES = ("example", "encoded")
 OWN = {"pip", "transformer-dynamics"}
 """In every environment."""
-WHOLE = ("make test", "make portable", ".ci/run")
+WHOLE = ("make test", "make portable", ".ci/run", "generate --check")
 """Commands of jobs that need the whole project."""
 TARGETS = ("environment", "encoders", "tools", "test", "test-all", "portable", "newest")
 """Targets of `make` that install something, in the order of how much; the last begins anew."""
