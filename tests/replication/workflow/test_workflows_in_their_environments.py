@@ -150,6 +150,11 @@ def run(runner: Runner, made: str | None, job: Job) -> None:
     git(folder, "worktree", "prune")
     git(folder, "clean", "--quiet", "-ffdx", "--exclude=.venv")
     git(folder, "checkout", "--quiet", "whole" if is_whole else "main")
+    # GitHub checks out the newest commit alone: nobody can tell what references git had before.
+    shallow = folder / ".git/shallow"
+    shallow.unlink(missing_ok=True)
+    if is_whole:
+        shallow.write_text(git(folder, "rev-parse", "whole"))
     # Where packages come from is this machine's matter.
     job.environment.pop("PIP_EXTRA_INDEX_URL", None)
     if made == "newest":
