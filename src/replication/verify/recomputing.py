@@ -77,23 +77,22 @@ def _draw_experiments(
     drawn.shuffle(names)
     records = Records.of([jobs.studies[study].study])
     fitting: list[str] = []
-    total = 0.0
     for name in names:
         paths = [fingerprints[each] for each in [*fitting, name]]
-        needed = sum(jobs.seconds_of(paths, records)) / 60
-        if minutes is None or needed <= minutes:
+        if minutes is None or sum(jobs.seconds_of(paths, records)) <= minutes * 60:
             fitting.append(name)
-            total = needed
     left_out = sorted({*names} - {*fitting})
     if left_out and not fitting:
         raise InputError(f"--minutes {minutes:g}: no experiment of {study} fits; name more minutes")
+    targets = [fingerprints[name] for name in fitting]
+    total = sum(jobs.seconds_of(targets, records)) / 60
     click.echo(
         f"{len(fitting)} of {len(names)} experiments of {study} will take about {total:.3g} minutes"
         " of one processor, by recorded times"
     )
     if left_out:
         click.echo(f"Left out, as they do not fit: {', '.join(left_out)}")
-    return [fingerprints[name] for name in fitting]
+    return targets
 
 
 def _make_again(project: Project, study: str) -> None:
