@@ -14,8 +14,10 @@ from replication.study.contract import Run
 from transformer_dynamics.encoders import model as models
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.probe import probe
+from transformer_dynamics.encoders.samples import samples
 from transformer_dynamics.encoders.settings import TextChoice
-from transformer_dynamics.encoders.tokens import Tokens
+from transformer_dynamics.encoders.texts import SplitsOf
+from transformer_dynamics.encoders.tokens import Places, Tokens
 from transformer_dynamics.lp_ft.metrics.start import (
     adapters,
     fingerprint,
@@ -224,13 +226,19 @@ def data_of(found, texts):
     """As the programs of the data make them: all texts for training, then some for tests."""
     places = {"train": np.arange(N + M), "test": np.arange(M)}
     tokens = {"classes": np.array(["a", "b", "c"])}
-    features = {}
+    features, model = {}, models.build(found)
     for name, at in places.items():
         tokens |= texts.take(at).arrays(f"{name}_")
         tokens[f"{name}_digests"] = at + 1000 * (name == "test")
-        model = models.build(found)
         features[f"{name}_features"] = models.frozen_features(model, texts.take(at)).numpy()
-    return [tokens, features, found.arrays()]
+    split = {name: Places(at, tokens[f"{name}_digests"]) for name, at in places.items()}
+    seen = samples(SplitsOf(split["train"], None, split["test"]), JOB.runs.texts, 1)
+    drawn = {
+        f"{name}_features": features["train_features"][part.indices][None]
+        for name, part in seen._asdict().items()
+        if name != "test"
+    }
+    return [tokens, features, drawn, found.arrays()]
 
 
 def test_programs_make_what_tables_read():

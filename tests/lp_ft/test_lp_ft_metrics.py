@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from small_runs import data_of, job, trained, tuning
+from small_runs import job, metric_data, trained, tuning
 
 from replication.study.contract import Run
 from transformer_dynamics.encoders.calibration import temperature
@@ -60,7 +60,7 @@ def runs(folder, jobs):
 
 @pytest.fixture(scope="module")
 def data(folder, jobs):
-    return data_of(folder, jobs.runs["lp"])
+    return metric_data(folder, jobs, [1, 2])
 
 
 def row(table, **values):
@@ -265,7 +265,7 @@ def test_delta_is_the_gradient_of_the_loss_in_the_logits(jobs, runs, data):
     for run in runs:
         method, _, seed = run.name.partition("-")
         places = run.arrays["train_places"][0]
-        phi, labels = data[1]["train_features"][places], data[0]["train_labels"][places]
+        phi, labels = data[3 + int(seed)]["train_features"][0], data[0]["train_labels"][places]
         logits = phi @ run.arrays["start_weight"][0].T + run.arrays["start_bias"][0]
         lengths = []
         for f, y in zip(logits.astype(float), labels, strict=True):
@@ -297,12 +297,12 @@ def test_a_diverged_run_is_measured_as_nothing(folder, jobs, runs, data):
     assert validation.measure(jobs, kept, data)["accuracy"].isna().tolist() == [False, True]
 
 
-def test_arms_are_told_apart(folder, data):
+def test_arms_are_told_apart(folder):
     unclipped = tuning(
         optimiser={"kind": "sgd", "clip": None, "rate": 0.5}, norm="probe", factor=3.0
     )
     chosen = job("ft", "cr").model_copy(update={"tuning": unclipped})
     jobs = MetricJob(runs={"arm-rate5e-01": chosen}, sets=["cr"])
     run = Run("arm-rate5e-01-7", [7], trained(folder, chosen, 7))
-    found = delta.measure(jobs, [run], data[:2]).iloc[0]
+    found = delta.measure(jobs, [run], metric_data(folder, jobs, [7])).iloc[0]
     assert found[ARM].tolist() == ["cr", "ft", "sgd", 0.0, 0.5, 8, "probe", 3.0, 7]

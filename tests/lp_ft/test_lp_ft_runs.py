@@ -15,6 +15,7 @@ from transformer_dynamics.encoders.probe import probe
 from transformer_dynamics.encoders.used_tokens import keep_words, renumbered, words_of
 from transformer_dynamics.lp_ft.data.samples import draw_samples
 from transformer_dynamics.lp_ft.settings.runs import Schedule
+from transformer_dynamics.lp_ft.settings.samples import drawing_seed
 from transformer_dynamics.lp_ft.training import loop
 from transformer_dynamics.lp_ft.training.classifier import AdaptedLinear, Classifier, add_adapters
 from transformer_dynamics.lp_ft.training.starts import probe_head, starting_head
@@ -39,7 +40,7 @@ def pretrained(folder, dropout=0.1):
 
 
 def classifier(folder, chosen, seed=1, dropout=0.1):
-    found = draw_samples(chosen.texts, chosen.others, seed, data_of(folder, chosen)[:-1])
+    found = draw_samples(chosen.texts, chosen.others, seed, data_of(folder, chosen, seed)[:-1])
     body = build(pretrained(folder, dropout))
     if chosen.has_adapters:
         add_adapters(body, chosen.tuning.adapters, seed)
@@ -91,6 +92,24 @@ def test_probing_starts_fine_tuning(folder, all_methods):
     for method in ("ft", "lora", "lp"):
         start = all_methods[method]["start_weight"]
         assert start.tobytes() == all_methods["lp"]["random_weight"].tobytes()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_features_are_those_of_the_drawn_samples(folder, whole):
+    chosen = job("lp", "cr")
+    if whole:
+        texts = chosen.texts.model_copy(update={"train": None, "validation": None, "kept": 0.75})
+        chosen = chosen.model_copy(update={"texts": texts})
+    model = build(pretrained(folder))
+    for seed in (1, 2):
+        data = data_of(folder, chosen, seed)
+        found = draw_samples(chosen.texts, [], seed, data)
+        for part in (found.train, found.validation, found.tests["test"]):
+            expected = frozen_features(model, part.tokens).numpy()
+            assert part.features == pytest.approx(expected, abs=1e-5)
+        assert (drawing_seed(chosen.texts, seed) == 0) == whole
+    first, second = (draw_samples(chosen.texts, [], 1, data_of(folder, chosen, s)) for s in (1, 2))
+    assert (first.train.features == second.train.features).all() == whole
 
 
 def test_probing_leaves_features_as_they_are(folder, all_methods):
@@ -272,14 +291,14 @@ def test_sets_out_of_distribution_are_looked_at(folder):
 
 def test_a_training_text_out_of_distribution_is_refused(folder):
     chosen = job("lp", "cr", ["sst2_sentences"])
-    tokens, features, foreign, far = data_of(folder, chosen)
+    tokens, features, foreign, far, drawn = data_of(folder, chosen)
     seen = draw_samples(
-        chosen.texts, chosen.others, 1, [tokens, features, foreign, far]
+        chosen.texts, chosen.others, 1, [tokens, features, foreign, far, drawn]
     ).train.places
     shared = np.where(np.arange(12) == 5, tokens["train_digests"][seen[0]], 0)
     spoilt = foreign | {"test_digests": shared}
     with pytest.raises(InputError, match="cr and sst2_sentences: 1 texts"):
-        draw_samples(chosen.texts, chosen.others, 1, [tokens, features, spoilt, far])
+        draw_samples(chosen.texts, chosen.others, 1, [tokens, features, spoilt, far, drawn])
 
 
 def test_another_set_has_the_same_classes(folder):

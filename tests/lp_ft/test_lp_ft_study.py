@@ -82,9 +82,12 @@ def test_an_encoder_of_an_experiment_has_data_of_its_own():
     run = larger.runs["sst2-lp-6"]
     assert run.reads == (
         "mpnet-tokens-sst2", "mpnet-features-sst2", "mpnet-tokens-cr", "mpnet-features-cr",
+        "mpnet-features-sst2-6",
     )  # fmt: skip
     tuned = larger.runs["cola-ft-6"]
-    assert tuned.reads == ("mpnet-tokens-cola", "mpnet-features-cola", "mpnet-encoder")
+    assert tuned.reads == (
+        "mpnet-tokens-cola", "mpnet-features-cola", "mpnet-features-cola-6", "mpnet-encoder",
+    )  # fmt: skip
     assert {job.settings.encoder for job in larger.runs.values()} == {"mpnet"}
     assert {job.settings.encoder for job in main.runs.values()} == {"minilm"}
     assert larger.data["mpnet-tokens-cr"].settings.encoder == "mpnet"
@@ -100,8 +103,8 @@ def test_an_encoder_of_an_experiment_has_data_of_its_own():
 def test_a_run_reads_its_sets_and_the_encoder_last():
     runs = study.experiments(settings(), Computation())["main"].runs
     sets = ("tokens-cr", "features-cr", "tokens-sst2_sentences", "features-sst2_sentences")
-    assert runs["cr-lp-6"].reads == sets
-    assert runs["cr-lp_lora-11"].reads == (*sets, "encoder")
+    assert runs["cr-lp-6"].reads == (*sets, "features-cr-6")
+    assert runs["cr-lp_lora-11"].reads == (*sets, "features-cr-11", "encoder")
     assert runs["cb-ft-6"].settings.tuning.schedule.total(225) == 90
     assert runs["trec6-ft-6"].settings.tuning.schedule.total(1000) == 189
 
@@ -110,8 +113,8 @@ def test_experiments_at_the_start_read_their_set_and_the_encoder_last():
     found = study.experiments(settings(), Computation())
     for name in ("kernels_cr", "head_control_cr"):
         each = found[name]
-        assert {job.reads for job in each.runs.values()} == {
-            ("tokens-cr", "features-cr", "encoder")
+        assert {seed: job.reads for seed, job in each.runs.items()} == {
+            seed: ("tokens-cr", "features-cr", f"features-cr-{seed}", "encoder") for seed in "12345"
         }
         assert {seed for job in each.runs.values() for seed in job.seeds} == {1, 2, 3, 4, 5}
     kernels, heads = (

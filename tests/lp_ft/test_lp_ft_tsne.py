@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from small_runs import data_of, job, trained
+from small_runs import job, metric_data, trained
 
 from replication.base.errors import InputError
 from replication.study.contract import Run
@@ -99,7 +99,7 @@ def test_samples_and_rows_of_the_head_of_the_first_seed(tmp_path):
         for seed in (2, 1)
         for name, each in made.items()
     ]
-    data = [*data_of(tmp_path, made["trec6-lp"]), *data_of(tmp_path, made["cr-lp"])]
+    data = metric_data(tmp_path, plane, [1, 2])
     table = tsne.measure(plane, runs, data)
     assert {*table["seed"]} == {1}
     assert [*dict.fromkeys(table["method"])] == [*METHODS]

@@ -1,6 +1,7 @@
 """Linear probing then fine-tuning: the study's settings and jobs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Self
@@ -36,6 +37,7 @@ from transformer_dynamics.lp_ft.settings.metrics import (
     TsneMetricJob,
 )
 from transformer_dynamics.lp_ft.settings.runs import Adapters, Method, ProbeChoice, RunJob, Training
+from transformer_dynamics.lp_ft.settings.samples import DrawnJob, drawing_seed
 from transformer_dynamics.lp_ft.settings.start import (
     HeadControl,
     HeadControlJob,
@@ -172,8 +174,9 @@ def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings)
         shared = shared.model_copy(update={"encoder": encoder.name, "rates": {}})
     jobs = run_jobs(grid, shared)
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
-    read = set_data_names(sets, prefix)
     plain, numbers = MetricJob(runs=jobs, sets=sets), settings.metrics
+    drawn = draws([settings.choice(name) for name in grid.texts], seeds)
+    read = (*data_names(sets, prefix), *(drawn_name(*each, prefix) for each in drawn))
     metrics: dict[str, MetricJob] = {
         "features": FeatureMetricJob(**dict(plain), ridge=numbers.ridge),
         "calibration": CalibrationMetricJob(
@@ -184,10 +187,12 @@ def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings)
     if grid.tsne:
         metrics["tsne"] = TsneMetricJob(**dict(plain), **dict(grid.tsne))
     return Experiment(
-        data=data_jobs(settings, sets, encoder, prefix),
+        data=data_jobs(settings, encoder, sets, drawn, prefix),
         runs={
             f"{name}-{seed}": Job(
-                "training.runs", job, (seed,), run_data_names(job, prefix),
+                "training.runs", job, (seed,),
+                run_data_names(job.sets, job.texts, seed, prefix)
+                + ((prefix + ENCODER,) if job.tuning else ()),
                 memory=MEMORY[encoder.name], minutes=1440, gaps=GAPS,
                 operations=count_operations(job),
             )
@@ -264,12 +269,14 @@ def _start_experiment(
     settings: Settings, name: TextName, run: Job, metrics: Mapping[str, Strict]
 ) -> Experiment:
     """Return a run for each seed, which reads one set, and the metrics of all of them."""
-    data = data_jobs(settings, [name], settings.encoder)
+    choice, seeds = settings.choice(name), seed_list(settings.seeds)
     return Experiment(
-        data=data,
+        data=data_jobs(settings, settings.encoder, [name], draws([choice], seeds)),
         runs={
-            str(seed): run._replace(seeds=(seed,), reads=tuple(data))
-            for seed in seed_list(settings.seeds)
+            str(seed): run._replace(
+                seeds=(seed,), reads=(*run_data_names([name], choice, seed), ENCODER)
+            )
+            for seed in seeds
         },
         metrics={
             metric: Job(
@@ -281,30 +288,66 @@ def _start_experiment(
 
 
 def data_jobs(
-    settings: Settings, sets: list[TextName], encoder: EncoderChoice, prefix: str = ""
+    settings: Settings,
+    encoder: EncoderChoice,
+    sets: Sequence[TextName],
+    drawn: Sequence[tuple[TextName, int]],
+    prefix: str = "",
 ) -> dict[str, Job]:
-    """Return tokens and features of some sets, and the encoder last, as runs read them."""
-    jobs = {}
+    """Return the jobs of all data that runs read, by name.
+
+    Args:
+        settings: the study's.
+        encoder: the encoder that computes features.
+        sets: names of sets.
+        drawn: sets with seeds that draw samples of them.
+        prefix: of all names.
+    """
+    encoder_job = EncoderJob(encoder=encoder.name)
+    jobs = {prefix + ENCODER: Job(f"{DATA}.encoder", encoder_job, reads=encoder.sources)}
     for name in sets:
         choice = settings.choice(name)
-        job = TextJob(encoder=encoder.name, texts=name, length=choice.length)
         files = (*encoder.sources, *choice.sources)
-        for kind in ("tokens", "features"):
-            jobs[f"{prefix}{kind}-{name}"] = Job(
-                f"{DATA}.{kind}", job, reads=files, memory=2500, minutes=240
-            )
-    whole = EncoderJob(encoder=encoder.name)
-    return jobs | {prefix + ENCODER: Job(f"{DATA}.encoder", whole, reads=encoder.sources)}
+        whole = TextJob(encoder=encoder.name, texts=name, length=choice.length)
+        draw = DrawnJob(encoder=encoder.name, texts=choice.model_copy(update={"folder": None}))
+        job = Job(f"{DATA}.tokens", whole, (), files, memory=2500, minutes=240)
+        tokens, tests = data_names([name], prefix)
+        jobs |= {tokens: job, tests: job._replace(program="data.test_features")}
+        job = job._replace(program="data.drawn_features", settings=draw)
+        for seed in (seed for each, seed in drawn if each == name):
+            jobs[drawn_name(name, seed, prefix)] = job._replace(seeds=(seed,))
+    return jobs
 
 
-def set_data_names(sets: list[TextName], prefix: str = "") -> tuple[str, ...]:
-    """Return the names of the data of some sets: tokens and features of each in turn."""
+def data_names(sets: Sequence[TextName], prefix: str = "") -> tuple[str, ...]:
+    """Return the names of the data of some sets: tokens and test features of each in turn."""
     return tuple(f"{prefix}{kind}-{name}" for name in sets for kind in ("tokens", "features"))
 
 
-def run_data_names(job: RunJob, prefix: str = "") -> tuple[str, ...]:
-    """Return the names of the data that a run reads."""
-    return (*set_data_names(job.sets, prefix), *((prefix + ENCODER,) if job.tuning else ()))
+def draws(choices: Iterable[TextChoice], seeds: Iterable[int]) -> list[tuple[TextName, int]]:
+    """Return the names of sets with the seeds that draw samples of them, each pair once."""
+    pairs = ((each.name, drawing_seed(each, seed)) for each, seed in product(choices, seeds))
+    return [*dict.fromkeys(pairs)]
+
+
+def drawn_name(name: TextName, seed: int, prefix: str = "") -> str:
+    """Return the name of the features of the samples that a seed draws of a set."""
+    return f"{prefix}features-{name}-{seed}"
+
+
+def run_data_names(
+    sets: Sequence[TextName], choice: TextChoice, seed: int, prefix: str = ""
+) -> tuple[str, ...]:
+    """Return the names of the data that a run reads, except the encoder.
+
+    Args:
+        sets: the run's set, and others to test on.
+        choice: samples that the run draws.
+        seed: of the run.
+        prefix: of all names.
+    """
+    drawn = drawn_name(choice.name, drawing_seed(choice, seed), prefix)
+    return (*data_names(sets, prefix), drawn)
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:

@@ -54,14 +54,15 @@ def draw_samples(
         choice: numbers of samples to draw.
         others: sets out of distribution.
         seed: of the draw.
-        data: tokens and features of the set, then those of each of the others, as the programs of
-            `encoders.data` return them.
+        data: tokens and test features of the set, then those of each of the others; features of
+            the samples of this seed last.
 
     Raises:
         InputError: if there are too few samples, a set out of distribution has other classes, or a
             training text is among its texts.
     """
-    (tokens, features), *foreign = zip(data[::2], data[1::2], strict=True)
+    *whole, drawn = data
+    (tokens, features), *foreign = zip(whole[::2], whole[1::2], strict=True)
     held_out = "validation" if "validation_tokens" in tokens else "train"
     found = samples(
         SplitsOf(
@@ -74,7 +75,7 @@ def draw_samples(
     )
     if choice.train is None:
         held_out = "train"
-    tests = {"test": split_samples(tokens, features, "test")}
+    tests = {"test": _test_samples(tokens, features)}
     for name, (its_tokens, its_features) in zip(others, foreign, strict=True):
         if (own_classes := list(tokens["classes"])) != (classes := list(its_tokens["classes"])):
             raise InputError(
@@ -84,29 +85,26 @@ def draw_samples(
             )
         for own in (found.train, found.validation):
             check_disjoint(own, _split_places(its_tokens, "test"), f"{choice.name} and {name}")
-        tests[name] = split_samples(its_tokens, its_features, "test")
+        tests[name] = _test_samples(its_tokens, its_features)
+    train, validation = (drawn[f"{part}_features"][0] for part in ("train", "validation"))
     return SeedSamples(
-        split_samples(tokens, features, "train", found.train.indices),
-        split_samples(tokens, features, held_out, found.validation.indices),
+        _samples_at(found.train.indices, tokens, "train", train),
+        _samples_at(found.validation.indices, tokens, held_out, validation),
         tests,
         len(tokens["classes"]),
     )
 
 
-def split_samples(
-    tokens: Arrays, features: Arrays, split: str, places: NDArray[np.int64] | None = None
-) -> Samples:
-    """Return samples of one published split.
+def _test_samples(tokens: Arrays, features: Arrays) -> Samples:
+    places = np.arange(len(tokens["test_labels"]))
+    return _samples_at(places, tokens, "test", features["test_features"])
 
-    Args:
-        tokens: all tokens of the set.
-        features: its features.
-        split: its name.
-        places: places of the samples; all if left out.
-    """
-    whole = Tokens.of(tokens, f"{split}_")
-    chosen = np.arange(len(whole.labels)) if places is None else places
-    return Samples(chosen, whole.take(chosen), features[f"{split}_features"][chosen])
+
+def _samples_at(
+    places: NDArray[np.int64], tokens: Arrays, split: str, features: NDArray[np.float32]
+) -> Samples:
+    """Return samples at some places of a published split, with their features."""
+    return Samples(places, Tokens.of(tokens, f"{split}_").take(places), features)
 
 
 def _split_places(tokens: Arrays, split: str) -> Places:

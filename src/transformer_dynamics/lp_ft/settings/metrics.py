@@ -31,7 +31,7 @@ class MetricJob(Strict):
     runs: dict[str, RunJob]
     """Jobs of the runs; the name of a run is one of these keys, a hyphen and its seed."""
     sets: list[TextName]
-    """Sets whose tokens and features are given, in this order."""
+    """Sets whose tokens and test features are given, in this order."""
 
 
 class FeatureMetricJob(MetricJob):

@@ -45,7 +45,7 @@ def train(
     Args:
         job: samples and the probe.
         seeds: the one seed.
-        data: tokens and features of the set, then the encoder.
+        data: tokens and test features of the set, features of the seed's samples, the encoder.
         checkpoint: not used, as it takes a minute or two.
 
     Returns:
@@ -58,7 +58,7 @@ def train(
     (seed,) = seeds
     place = device(job.device)
     start = draw_start(job, seed, data)
-    model = build(Pretrained.of(data[2])).to(place)
+    model = build(Pretrained.of(data[3])).to(place)
     train = start.samples.train
     everything = np.arange(len(train.labels))
     steps = np.empty((len(HEADS), len(HEADS), len(SAMPLES), len(COLUMNS)))

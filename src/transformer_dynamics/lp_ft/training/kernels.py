@@ -40,7 +40,7 @@ def train(
     Args:
         job: samples, adapters and memory.
         seeds: the one seed.
-        data: tokens and features of the set, then the encoder.
+        data: tokens and test features of the set, features of the seed's samples, the encoder.
         checkpoint: keeps the sums that are under way.
 
     Returns:
@@ -54,7 +54,7 @@ def train(
     start = draw_start(job, seed, data)
     train, test = start.samples.train, start.samples.tests["test"]
     chosen = draw_places(test, job.test_samples, seed, "test samples of the kernel")
-    model = build(Pretrained.of(data[2])).double().to(place)
+    model = build(Pretrained.of(data[3])).double().to(place)
     tokens = join_tokens(train.tokens.take(start.chosen), test.tokens.take(chosen))
     features = np.concatenate([train.features[start.chosen], test.features[chosen]])
     projections = draw_projections(model, job.adapters, job.draws, seed)

@@ -37,7 +37,8 @@ def train(
     Args:
         job: method and settings.
         seeds: the one seed.
-        data: tokens and features of each of `job.sets`; then the encoder, unless the method is LP.
+        data: tokens and test features of each of `job.sets`; features of the seed's samples; the
+            encoder, unless the method is LP.
         checkpoint: keeps what is under way.
 
     Returns:
@@ -55,7 +56,7 @@ def train(
     """
     (seed,) = seeds
     device("cpu")
-    samples = draw_samples(job.texts, job.others, seed, data[: 2 * len(job.sets)])
+    samples = draw_samples(job.texts, job.others, seed, data[: 2 * len(job.sets) + 1])
     width = samples.train.features.shape[1]
     random = drawn_head(samples.classes, width, seed, job.head_deviation)
     if job.tuning is None:

@@ -36,12 +36,12 @@ def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any
     Args:
         job: samples and the probe.
         seed: of all draws.
-        data: tokens and features of the set, as `encoders.data` returns them.
+        data: tokens and test features of the set, and features of the seed's samples.
 
     Raises:
         InputError: if there are too few samples or the probe fails.
     """
-    samples = draw_samples(job.texts, [], seed, data[:2])
+    samples = draw_samples(job.texts, [], seed, data[:3])
     probe = select_probe(samples, job.strengths, job.tolerance)
     width = samples.train.features.shape[1]
     random = drawn_head(samples.classes, width, seed, job.head_deviation)

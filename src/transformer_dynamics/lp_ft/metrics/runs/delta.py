@@ -20,7 +20,7 @@ def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.D
     """
     sets, rows = set_data(job, data), []
     for run in trained_runs(job, runs):
-        phi, labels = (sets.own_samples(run, "train", what) for what in ("features", "labels"))
+        phi, labels = sets.drawn_features(run, "train"), sets.drawn_labels(run, "train")
         weight, bias = (run.arrays[f"start_{name}"].astype(float) for name in ("weight", "bias"))
         error = np.eye(len(weight))[labels] - softmax(phi.astype(float) @ weight.T + bias, axis=1)
         rows.append(run.columns | {"delta": float(np.linalg.norm(error, axis=1).mean())})

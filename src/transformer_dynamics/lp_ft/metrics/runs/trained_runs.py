@@ -10,6 +10,7 @@ from replication.study.contract import Run
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 from transformer_dynamics.lp_ft.settings.runs import RunJob
+from transformer_dynamics.lp_ft.settings.samples import drawing_seed
 
 Arrays = Mapping[str, NDArray[Any]]
 Columns = dict[str, str | int | float]
@@ -51,32 +52,40 @@ class TrainedRun(NamedTuple):
 
 
 class SetData(NamedTuple):
-    """Tokens and features of all sets, by name of the set."""
+    """Tokens and features of all sets."""
 
     tokens: dict[TextName, Arrays]
-    """Tokens with labels."""
-    features: dict[TextName, Arrays]
-    """Untrained features."""
+    """Tokens with labels, by name of the set."""
+    tests: dict[TextName, Arrays]
+    """Untrained features of the test samples, by name of the set."""
+    drawn: dict[tuple[TextName, int], Arrays]
+    """Untrained features of the samples that a seed draws, by name of the set and seed."""
 
     def labels(self, run: TrainedRun, split: str) -> NDArray[np.int64]:
         """Return [n] classes of a run's `validation` samples, or of one of its test sets."""
         if split == "validation":
-            return self.own_samples(run, "validation", "labels")
+            return self.drawn_labels(run, "validation")
         labels: NDArray[np.int64] = self.tokens[_set_name(run, split)]["test_labels"]
         return labels
 
     def untrained_features(self, run: TrainedRun, split: str) -> NDArray[np.float32]:
         """Return the untrained features phi_0 [n, h] of one of a run's test sets."""
-        found: NDArray[np.float32] = self.features[_set_name(run, split)]["test_features"]
+        found: NDArray[np.float32] = self.tests[_set_name(run, split)]["test_features"]
         return found
 
-    def own_samples(self, run: TrainedRun, part: str, what: str) -> NDArray[Any]:
-        """Return `labels` or `features` of a run's own `train` or `validation` samples."""
-        name = run.job.texts.name
-        held_out = f"{part}_labels" in self.tokens[name] and run.job.texts.train is not None
-        arrays = self.tokens[name] if what == "labels" else self.features[name]
-        whole = arrays[f"{part if held_out else 'train'}_{what}"]
-        return np.asarray(whole[run.arrays[f"{part}_places"]])
+    def drawn_labels(self, run: TrainedRun, part: str) -> NDArray[np.int64]:
+        """Return [n] classes of a run's own `train` or `validation` samples."""
+        tokens = self.tokens[run.job.texts.name]
+        held_out = f"{part}_labels" in tokens and run.job.texts.train is not None
+        whole: NDArray[np.int64] = tokens[f"{part if held_out else 'train'}_labels"]
+        return whole[run.arrays[f"{part}_places"]]
+
+    def drawn_features(self, run: TrainedRun, part: str) -> NDArray[np.float32]:
+        """Return the untrained features [n, h] of a run's own `train` or `validation` samples."""
+        choice = run.job.texts
+        drawn = self.drawn[choice.name, drawing_seed(choice, run.seed)]
+        found: NDArray[np.float32] = drawn[f"{part}_features"][0]
+        return found
 
 
 def _set_name(run: TrainedRun, split: str) -> TextName:
@@ -85,9 +94,18 @@ def _set_name(run: TrainedRun, split: str) -> TextName:
 
 
 def set_data(job: MetricJob, data: Sequence[Arrays]) -> SetData:
-    """Return tokens and features by set, which are given in turn."""
+    """Return data by set, and by set and seed.
+
+    Args:
+        job: the metric, with its sets.
+        data: tokens and test features of each of `job.sets` in turn; then features of samples, as
+            `data.drawn_features` returns them.
+    """
+    number = 2 * len(job.sets)
     return SetData(
-        dict(zip(job.sets, data[::2], strict=True)), dict(zip(job.sets, data[1::2], strict=True))
+        dict(zip(job.sets, data[:number:2], strict=True)),
+        dict(zip(job.sets, data[1:number:2], strict=True)),
+        {(each["texts"].item(), each["seed"].item()): each for each in data[number:]},
     )
 
 

@@ -31,7 +31,7 @@ def measure(job: TsneMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> 
     Args:
         job: the runs, which set and the perplexity.
         runs: as they were trained.
-        data: tokens and features of each set in turn.
+        data: see `set_data`.
 
     Returns:
         Columns method, seed, kind (`sample` or `head`), label (class of a sample, or k of v_k),
