@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import TopologicalSorter
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -192,9 +193,27 @@ class Jobs:
             paths: the files.
             records: times of jobs; a job that nobody has recorded takes no time.
         """
-        names = {record_name(path, task): task.operations for path, task in self.closure(paths)}
-        for name, operations in names.items():
-            yield seconds_on_core(records.told(name), operations) or 0.0
+        names = {record_name(path, task): task for path, task in self.closure(paths)}
+        for name, task in names.items():
+            yield _seconds(name, task, records)
+
+    def longest_chain(self, paths: Iterable[str], records: Records) -> float:
+        """Return the seconds of the longest chain of jobs, each of which reads from the one before.
+
+        No number of processors makes the files from nothing in less.
+
+        Args:
+            paths: the files.
+            records: times of jobs; a job that nobody has recorded takes no time.
+        """
+        tasks, ends = dict(self.closure(paths)), dict[str, float]()
+        reads = {
+            path: [each for each in task.reads if each in tasks] for path, task in tasks.items()
+        }
+        for path in TopologicalSorter(reads).static_order():
+            own = _seconds(record_name(path, tasks[path]), tasks[path], records)
+            ends[path] = own + max((ends[each] for each in reads[path]), default=0.0)
+        return max(ends.values(), default=0.0)
 
     def settings_digest(self, path: str) -> str:
         """Return a digest of all settings and seeds of a file, however seeds are cut into jobs."""
@@ -230,6 +249,11 @@ class Jobs:
     def _made_by(self, path: str) -> tuple[str, Recipe | None]:
         """Return stage and recipe of an input; none if no program made it."""
         return (self.tasks[path].stage, self.recipe(path)) if path in self.tasks else ("", None)
+
+
+def _seconds(name: str, task: Task, records: Records) -> float:
+    """Return the seconds of a job by the name of its record; 0 if they are not known."""
+    return seconds_on_core(records.told(name), task.operations) or 0.0
 
 
 def record_name(path: str, task: Task) -> str:

@@ -23,7 +23,13 @@ from replication.report.index import render_index
 from replication.report.page import COMPARISONS, comparisons_table, render
 from replication.report.page_rule import figure_sources, index_sources
 from replication.report.pictures import Drawing, draw_all
-from replication.report.site import folder_of_page, registry_of, related_pages, write_page
+from replication.report.site import (
+    folder_of_page,
+    refuse_other_page,
+    registry_of,
+    related_pages,
+    write_page,
+)
 from replication.report.sources import INDEX, FigureSource, FigureSources, MissingFigure, Site
 from replication.report.verifications import read_history
 from replication.run.work import checksum
@@ -87,7 +93,9 @@ def write_pages(
     _add_scorecards(kept)
     _make_folder(output)
     pages = {name: output / f"{name}.html" for name in names}
+    refuse_other_page(output / INDEX)
     for page in pages.values():
+        refuse_other_page(page)
         folder_of_page(page)
     with TemporaryDirectory() as folder:
         shown = [

@@ -23,6 +23,8 @@ from replication.verify.reference import read_verdicts, reference_folder
 TEMPLATES = Path(__file__).parent / "templates"
 KINDS = {".svg", ".png", ".csv"}
 """Endings of the files in a page's folder."""
+KICKER = b"Replication report"
+"""Text that every page has above its title, see `base.html`."""
 STAMP = ".snakemake_timestamp"
 """Name of the file that Snakemake leaves in a folder that a rule makes."""
 
@@ -118,6 +120,19 @@ def known_verdicts(root: Path, study: str) -> dict[str, Verdict]:
         return read_verdicts(reference_folder(root, study))
     except InputError:
         return {}
+
+
+def refuse_other_page(page: Path) -> None:
+    """Refuse to overwrite a file that is no page of the site.
+
+    Raises:
+        InputError: if there is such a file.
+    """
+    if page.exists() and not (page.is_file() and KICKER in page.read_bytes()):
+        raise InputError(
+            f"{page}: is no page of a replication, and would be overwritten; move it, or choose"
+            " another folder"
+        )
 
 
 def folder_of_page(page: Path) -> Path:

@@ -86,9 +86,10 @@ def _draw_experiments(
         raise InputError(f"--minutes {minutes:g}: no experiment of {study} fits; name more minutes")
     targets = [fingerprints[name] for name in fitting]
     total = sum(jobs.seconds_of(targets, records)) / 60
+    longest = jobs.longest_chain(targets, records) / 60
     click.echo(
         f"{len(fitting)} of {len(names)} experiments of {study} will take about {total:.3g} minutes"
-        " of one processor, by recorded times"
+        f" of one processor, and at least {longest:.3g} on any number, by recorded times"
     )
     if left_out:
         click.echo(f"Left out, as they do not fit: {', '.join(left_out)}")

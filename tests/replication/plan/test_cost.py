@@ -14,7 +14,7 @@ from replication.plan.cost import (
     costs,
     refuse_without_gpu,
 )
-from replication.plan.jobs import Jobs
+from replication.plan.jobs import Jobs, record_name
 from replication.plan.recorded_times import SUFFIX, Records
 from replication.study.contract import Experiment, Job
 from replication.study.studies import find_studies
@@ -73,6 +73,32 @@ def test_costs_sum_up_what_is_recorded_of_every_experiment(tmp_path, monkeypatch
         f"{len(others):.1f}",
         "0.5",
     )
+
+
+def test_the_longest_chain_is_data_then_a_run_then_its_metric():
+    found = find_studies()
+    jobs = Jobs.of(configure({}, found), {"lp_ft": found["lp_ft"]})
+    study, first = jobs.studies["lp_ft"], "lp_ft/runs/head_control_cr/1"
+    seconds = {
+        "logs/lp_ft/data/tokens-cr": 5.0,
+        "logs/lp_ft/data/features-cr-1": 7.0,
+        f"logs/{first}": 20.0,
+        "logs/lp_ft/runs/head_control_cr/2": 25.0,
+        "logs/lp_ft/metrics/head_control_cr/fingerprint": 3.0,
+    }
+    records = Records(seconds | dict.fromkeys(missing(jobs, study, seconds), 0.0))
+    run, metric = f"results/{first}.npz", study.metric("head_control_cr", "fingerprint")
+    assert jobs.longest_chain([run], records) == 7 + 20
+    assert jobs.longest_chain([metric], records) == 5 + 25 + 3
+    assert sum(jobs.seconds_of([metric], records)) == sum(seconds.values())
+    assert jobs.longest_chain([], records) == 0
+
+
+def missing(jobs, study, seconds):
+    """Names of the jobs behind a fingerprint that have no record."""
+    metric = study.metric("head_control_cr", "fingerprint")
+    names = {record_name(path, task) for path, task in jobs.closure([metric])}
+    return names - {*seconds}
 
 
 def test_variants_of_an_experiment_are_one_row():

@@ -201,6 +201,18 @@ def test_a_folder_that_has_other_files_is_not_replaced(project, monkeypatch):
     assert notes.exists()
 
 
+@pytest.mark.parametrize("name", ["index.html", "example.html"])
+def test_a_page_of_somebody_else_is_not_replaced(project, monkeypatch, name):
+    monkeypatch.setattr(reference, "draw_all", refuse_to_draw)
+    other = project / "pages" / name
+    other.parent.mkdir(parents=True)
+    other.write_text("<h1>My own page</h1>")
+    result = build(project, STUDY)
+    assert result.exit_code == 1
+    assert f"{name}: is no page of a replication, and would be overwritten" in result.output
+    assert other.read_text() == "<h1>My own page</h1>"
+
+
 def unjudge(folder, claim):
     """A reference that is whole, but without a verdict."""
     verdicts = json.loads((folder / "verdicts.json").read_text())
