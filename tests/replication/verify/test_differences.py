@@ -287,6 +287,21 @@ def test_one_number_alone_has_no_spread(values):
     assert row.allowed == pytest.approx(1.1 * 5e-4)
 
 
+def test_a_seed_alone_of_its_kind_takes_the_spread_of_all_kinds():
+    table = pd.DataFrame({"arm": list("abc"), "seed": 7, "loss": [0.1, 0.3, 0.8]})
+    far = 0.3 + 6e-3 * table["loss"].std()
+    (row,) = table_differences("t", table.assign(loss=[0.1, far, 0.8]), table, ACROSS_PROCESSORS)
+    assert row.quantity == "loss in row 2 (b, 7)"
+    assert row.allowed == pytest.approx(5e-3 * table["loss"].std())
+    near = table.assign(loss=[0.1, 0.3 + 4e-3 * table["loss"].std(), 0.8])
+    assert [*table_differences("t", near, table, ACROSS_PROCESSORS)] == []
+    # Rows without seeds may be of any quantity, so that only a share of the number is allowed.
+    (row,) = table_differences(
+        "t", near.drop(columns="seed"), table.drop(columns="seed"), ACROSS_PROCESSORS
+    )
+    assert row.allowed == pytest.approx(5e-4 * near["loss"][1])
+
+
 def test_seeds_are_whole_numbers_where_some_rows_have_none():
     """Their values, and their means, may be those of other seeds; a row without a seed stays."""
     seeds = [1.0, 2, 3, 4, np.nan]
