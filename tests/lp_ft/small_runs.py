@@ -12,7 +12,7 @@ from transformer_dynamics.encoders.settings import (
     TextChoice,
     TextJob,
 )
-from transformer_dynamics.lp_ft.data import drawn_features, test_features
+from transformer_dynamics.lp_ft.data import drawn_features, features_of_tests
 from transformer_dynamics.lp_ft.settings.runs import (
     Adapters,
     Optimiser,
@@ -81,7 +81,9 @@ def made(folder: Path):
         texts = TextChoice(name=name, folder=write_texts(folder / name, name))
         sources = (*choice.sources, *texts.sources)
         given = TextJob(encoder="minilm", texts=name, length=12)
-        found[name] = [program.sample(given, [], sources) for program in (tokens, test_features)]
+        found[name] = [
+            program.sample(given, [], sources) for program in (tokens, features_of_tests)
+        ]
     return found
 
 

@@ -91,6 +91,7 @@ def costs(study: StudyJobs, records: Records) -> list[Cost]:
     """
     name = study.study.name
     jobs: dict[str, dict[str, float]] = {}
+    data: dict[str, None] = {}
     runs: Counter[str] = Counter()
     for experiment, parts in study.experiments.items():
         metrics = {
@@ -108,9 +109,10 @@ def costs(study: StudyJobs, records: Records) -> list[Cost]:
             for stage, made in (("runs", parts.runs), ("metrics", metrics))
             for part, job in made.items()
         )
+        data |= dict.fromkeys(f"logs/{name}/data/{part}" for part in parts.data)
     figures = {f"logs/{study.table(each).removesuffix('.csv')}" for each in study.figures}
     rest = (each for each in records.seconds if _is_rest(each, name, figures))
-    jobs[REST] = dict.fromkeys(rest, 0.0)
+    jobs[REST] = dict.fromkeys([*data, *rest], 0.0)
     kinds = [(what, runs[what], each) for what, each in jobs.items()]
     everything = {job: operations for each in jobs.values() for job, operations in each.items()}
     kinds.append(("all", runs.total(), everything))
@@ -119,7 +121,7 @@ def costs(study: StudyJobs, records: Records) -> list[Cost]:
 
 def _is_rest(job: str, study: str, figures: Container[str]) -> bool:
     made = job.removeprefix(f"logs/{study}/").partition("/")[0]
-    return made in {"data", "evidence", "verdict"} or job.rpartition(".")[0] in figures
+    return made in {"evidence", "verdict"} or job.rpartition(".")[0] in figures
 
 
 def _cost(what: str, runs: int, jobs: Mapping[str, float], records: Records) -> Cost:

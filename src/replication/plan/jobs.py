@@ -191,7 +191,7 @@ class Jobs:
 
         Args:
             paths: the files.
-            records: times of jobs; a job that nobody has recorded takes no time.
+            records: times of jobs; see `_seconds` for one that nobody has recorded.
         """
         names = {record_name(path, task): task for path, task in self.closure(paths)}
         for name, task in names.items():
@@ -204,7 +204,7 @@ class Jobs:
 
         Args:
             paths: the files.
-            records: times of jobs; a job that nobody has recorded takes no time.
+            records: times of jobs; see `_seconds` for one that nobody has recorded.
         """
         tasks, ends = dict(self.closure(paths)), dict[str, float]()
         reads = {
@@ -252,7 +252,11 @@ class Jobs:
 
 
 def _seconds(name: str, task: Task, records: Records) -> float:
-    """Return the seconds of a job by the name of its record; 0 if they are not known."""
+    """Return the seconds of a job by the name of its record.
+
+    A job without a record takes the mean of those in its folder, or else as long as its operations
+    say, or else no time.
+    """
     return seconds_on_core(records.told(name), task.operations) or 0.0
 
 

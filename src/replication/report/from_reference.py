@@ -85,7 +85,7 @@ def write_pages(
 
     Raises:
         InputError: if a reference is missing or changed, or says nothing of a claim, the history is
-            damaged, or the folder cannot be written to.
+            damaged, or the folder cannot be written to or has files that no page wrote.
     """
     recorded = read_history(history) if history else None
     site = Site(pages=names, command=f"{COMMAND} {{}}")

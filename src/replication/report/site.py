@@ -23,8 +23,8 @@ from replication.verify.reference import read_verdicts, reference_folder
 TEMPLATES = Path(__file__).parent / "templates"
 KINDS = {".svg", ".png", ".csv"}
 """Endings of the files in a page's folder."""
-KICKER = b"Replication report"
-"""Text that every page has above its title, see `base.html`."""
+KICKER = b'<p class="kicker">Replication report</p>'
+"""Line that every page has above its title, see `base.html`."""
 STAMP = ".snakemake_timestamp"
 """Name of the file that Snakemake leaves in a folder that a rule makes."""
 
@@ -128,7 +128,11 @@ def refuse_other_page(page: Path) -> None:
     Raises:
         InputError: if there is such a file.
     """
-    if page.exists() and not (page.is_file() and KICKER in page.read_bytes()):
+    try:
+        is_ours = not page.exists() or KICKER in page.read_bytes()
+    except OSError:
+        is_ours = False
+    if not is_ours:
         raise InputError(
             f"{page}: is no page of a replication, and would be overwritten; move it, or choose"
             " another folder"

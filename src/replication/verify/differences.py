@@ -121,7 +121,7 @@ def table_differences(
         reference: the rows of the reference that should be found.
         tolerances: allowed distances of numbers that are not whole.
         whole: all rows of the reference, which give the spread of its numbers; `reference` if left
-            out. Where a kind has a single seed, its spread is that of the whole column.
+            out. If each kind of them has a single seed, all are of one kind.
     """
     whole = reference if whole is None else whole
     found, reference, whole = map(_with_whole_seeds, (found, reference, whole))
@@ -209,6 +209,8 @@ def _column_differences(column: _Column, tolerances: Tolerances) -> Iterator[Dif
     """Yield the values of a column, and its mean, that are off by more than is allowed."""
     place, name, found, reference, whole, labels = column
     kinds = [label for label in labels if _is_kind(whole[label])]
+    if "seed" in labels and not whole.duplicated(kinds or None).any():
+        kinds = []
     of_seeds = tolerances is OTHER_SEEDS
     values = whole[_spread_column(name, whole) if of_seeds else name]
     values = values.where(np.isfinite(values))
@@ -216,8 +218,8 @@ def _column_differences(column: _Column, tolerances: Tolerances) -> Iterator[Dif
     spreads = {
         str(kind): float(values[rows.index].std()) for kind, rows in _group_by_kind(whole, kinds)
     }
-    # A seed alone among its kind has no spread; the seeds of all kinds have.
-    alone = float(np.nan_to_num(values.std())) if of_seeds or "seed" in labels else 0.0
+    # A single number has no spread.
+    alone = float(np.nan_to_num(values.std())) if of_seeds else 0.0
     for kind, rows in _group_by_kind(reference, kinds):
         a, b = reference.loc[rows.index, name], found.loc[rows.index, name]
         finite = np.isfinite(a) & np.isfinite(b)
@@ -232,11 +234,9 @@ def _column_differences(column: _Column, tolerances: Tolerances) -> Iterator[Dif
                 place, quantity, str(a[row]), str(b[row]), gap[row], tolerances.name,
                 float(allowed[row]),
             )  # fmt: skip
-        rest, fewest = finite, 1
-        if "seed" in labels:
-            # Means over seeds are compared by their errors elsewhere; a single seed is no mean.
-            rest, fewest = (finite & rows["seed"].isna(), 1) if of_seeds else (finite, 2)
-        if rest.sum() >= fewest and not wrong.any():
+        # Means over seeds are compared by their errors.
+        rest = finite & rows["seed"].isna() if of_seeds and "seed" in labels else finite
+        if rest.any() and not wrong.any():
             was, now = float(a[rest].mean()), float(b[rest].mean())
             quantity = _labelled_quantity(f"mean of {name}", kind)
             yield from _mean_difference(

@@ -175,7 +175,7 @@ def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings)
     jobs = run_jobs(grid, shared)
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
     plain, numbers = MetricJob(runs=jobs, sets=sets), settings.metrics
-    drawn = draws([settings.choice(name) for name in grid.texts], seeds)
+    drawn = sets_and_seeds([settings.choice(name) for name in grid.texts], seeds)
     read = (*data_names(sets, prefix), *(drawn_name(*each, prefix) for each in drawn))
     metrics: dict[str, MetricJob] = {
         "features": FeatureMetricJob(**dict(plain), ridge=numbers.ridge),
@@ -271,7 +271,7 @@ def _start_experiment(
     """Return a run for each seed, which reads one set, and the metrics of all of them."""
     choice, seeds = settings.choice(name), seed_list(settings.seeds)
     return Experiment(
-        data=data_jobs(settings, settings.encoder, [name], draws([choice], seeds)),
+        data=data_jobs(settings, settings.encoder, [name], sets_and_seeds([choice], seeds)),
         runs={
             str(seed): run._replace(
                 seeds=(seed,), reads=(*run_data_names([name], choice, seed), ENCODER)
@@ -309,11 +309,11 @@ def data_jobs(
         choice = settings.choice(name)
         files = (*encoder.sources, *choice.sources)
         whole = TextJob(encoder=encoder.name, texts=name, length=choice.length)
-        draw = DrawnJob(encoder=encoder.name, texts=choice.model_copy(update={"folder": None}))
+        drawn_job = DrawnJob(encoder=encoder.name, texts=choice.model_copy(update={"folder": None}))
         job = Job(f"{DATA}.tokens", whole, (), files, memory=2500, minutes=240)
         tokens, tests = data_names([name], prefix)
-        jobs |= {tokens: job, tests: job._replace(program="data.test_features")}
-        job = job._replace(program="data.drawn_features", settings=draw)
+        jobs |= {tokens: job, tests: job._replace(program="data.features_of_tests")}
+        job = job._replace(program="data.drawn_features", settings=drawn_job)
         for seed in (seed for each, seed in drawn if each == name):
             jobs[drawn_name(name, seed, prefix)] = job._replace(seeds=(seed,))
     return jobs
@@ -324,7 +324,9 @@ def data_names(sets: Sequence[TextName], prefix: str = "") -> tuple[str, ...]:
     return tuple(f"{prefix}{kind}-{name}" for name in sets for kind in ("tokens", "features"))
 
 
-def draws(choices: Iterable[TextChoice], seeds: Iterable[int]) -> list[tuple[TextName, int]]:
+def sets_and_seeds(
+    choices: Iterable[TextChoice], seeds: Iterable[int]
+) -> list[tuple[TextName, int]]:
     """Return the names of sets with the seeds that draw samples of them, each pair once."""
     pairs = ((each.name, drawing_seed(each, seed)) for each, seed in product(choices, seeds))
     return [*dict.fromkeys(pairs)]

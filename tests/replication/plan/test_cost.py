@@ -65,14 +65,25 @@ def test_costs_sum_up_what_is_recorded_of_every_experiment(tmp_path, monkeypatch
     shown = {name for experiment, name in example.metrics_read if experiment == "printed"}
     assert "fingerprint" not in shown
     assert by_name["printed"].unknown == len(printed.runs) + len(shown)
-    assert by_name[REST].minutes == pytest.approx(0.2)
-    assert rows[-1].minutes == pytest.approx(replication.minutes + 0.2)
+    # No job of the study makes these data.
+    assert by_name[REST].minutes == pytest.approx(0.1)
+    assert rows[-1].minutes == pytest.approx(replication.minutes + 0.1)
     assert cost_rows(rows)[0] == ("printed", "1", "2 jobs not recorded", "", "not recorded")
     assert cost_rows([replication])[0][2:] == (
         f"{replication.minutes:.1f}",
         f"{len(others):.1f}",
         "0.5",
     )
+
+
+def test_data_without_a_record_take_as_long_as_others():
+    found = find_studies()
+    study = Jobs.of(configure({}, found), {"lp_ft": found["lp_ft"]}).studies["lp_ft"]
+    data = {name for each in study.experiments.values() for name in each.data}
+    recorded = {"logs/lp_ft/data/tokens-cr": 60.0, "logs/lp_ft/data/no_such_data": 60.0}
+    rest = {row.what: row for row in costs(study, Records(recorded))}[REST]
+    assert rest.minutes == len(data)
+    assert rest.foreseen == len(data) - 1
 
 
 def test_the_longest_chain_is_data_then_a_run_then_its_metric():

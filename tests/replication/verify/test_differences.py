@@ -287,14 +287,20 @@ def test_one_number_alone_has_no_spread(values):
     assert row.allowed == pytest.approx(1.1 * 5e-4)
 
 
-def test_a_seed_alone_of_its_kind_takes_the_spread_of_all_kinds():
+def test_rows_of_which_each_kind_has_a_single_seed_are_of_one_kind():
     table = pd.DataFrame({"arm": list("abc"), "seed": 7, "loss": [0.1, 0.3, 0.8]})
     far = 0.3 + 6e-3 * table["loss"].std()
     (row,) = table_differences("t", table.assign(loss=[0.1, far, 0.8]), table, ACROSS_PROCESSORS)
     assert row.quantity == "loss in row 2 (b, 7)"
     assert row.allowed == pytest.approx(5e-3 * table["loss"].std())
-    near = table.assign(loss=[0.1, 0.3 + 4e-3 * table["loss"].std(), 0.8])
+    near = table.assign(loss=[0.1, 0.3 + 2.9e-3 * table["loss"].std(), 0.8])
     assert [*table_differences("t", near, table, ACROSS_PROCESSORS)] == []
+    # All rows together may not move by as much.
+    (row,) = table_differences(
+        "t", table.assign(loss=table["loss"] + 2.9e-3 * table["loss"].std()), table,
+        ACROSS_PROCESSORS,
+    )  # fmt: skip
+    assert row.quantity == "mean of loss"
     # Rows without seeds may be of any quantity, so that only a share of the number is allowed.
     (row,) = table_differences(
         "t", near.drop(columns="seed"), table.drop(columns="seed"), ACROSS_PROCESSORS

@@ -1,6 +1,6 @@
 """Features of all texts of a set before anything is trained, phi_0."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +8,15 @@ import click
 from numpy.typing import NDArray
 
 from replication.study.devices import device
+from transformer_dynamics.encoders.data.encoder import Encoder
 from transformer_dynamics.encoders.data.tokens import of_splits, read_sources, tokenised
 from transformer_dynamics.encoders.model import frozen_features
 from transformer_dynamics.encoders.settings import TextJob
+from transformer_dynamics.encoders.texts import Texts
 
 
 def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Compute the features of all texts of a set, by one pass of the encoder.
-
-    The encoder's dropout is off, and it runs on a processor.
+    """Compute the features of all texts of a set.
 
     Args:
         job: which set and which encoder.
@@ -30,10 +30,29 @@ def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str,
     Raises:
         InputError: if a file cannot be read, or tokens do not suit the encoder.
     """
-    device("cpu")
     encoder, splits = read_sources(job, sources)
+    return untrained_features(job, encoder, of_splits(splits))
+
+
+def untrained_features(
+    job: TextJob, encoder: Encoder, parts: Mapping[str, Texts]
+) -> dict[str, NDArray[Any]]:
+    """Compute features of parts of a set on a processor, with the dropout of the encoder off.
+
+    Args:
+        job: which set, and how long texts may be.
+        encoder: the encoder with its tokeniser.
+        parts: texts by name.
+
+    Returns:
+        `<name>_features` [n, h] of each part, float32, in the order of the texts.
+
+    Raises:
+        InputError: if tokens do not suit the encoder.
+    """
+    device("cpu")
     found = {}
-    for name, part in of_splits(splits).items():
+    for name, part in parts.items():
         click.echo(f"{job.texts}: features of {part.size} texts, {name}", err=True)
         tokens = tokenised(job, encoder, part)
         found[f"{name}_features"] = frozen_features(encoder.model, tokens).numpy()

@@ -1,5 +1,5 @@
-"""Data: samples of one seed, drawn from the tokens that `encoders.data` makes, and features.
+"""Data: the samples of a seed, drawn from tokens that `encoders.data` makes, and their features.
 
-Only code that selects and checks samples, or computes their features by the untrained encoder,
-enters here. Reading texts is up to `encoders`.
+Only code that selects and checks samples, or computes their features before training, enters here.
+Reading texts is up to `encoders`.
 """

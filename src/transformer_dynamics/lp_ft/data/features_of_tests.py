@@ -6,9 +6,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from transformer_dynamics.encoders.data.features import untrained_features
 from transformer_dynamics.encoders.data.tokens import read_sources
 from transformer_dynamics.encoders.settings import TextJob
-from transformer_dynamics.lp_ft.data.drawn_features import untrained_features
 
 
 def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
