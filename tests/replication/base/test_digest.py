@@ -131,6 +131,8 @@ def test_only_what_trains_depends_on_torch():
         "transformer_dynamics.encoders.data.encoder",
         "transformer_dynamics.encoders.data.features",
         "transformer_dynamics.encoders.data.tokens",
+        "transformer_dynamics.lp_ft.data.drawn_features",
+        "transformer_dynamics.lp_ft.data.features_of_tests",
         "transformer_dynamics.gradient_heterogeneity.data.vocabulary",
         "transformer_dynamics.gradient_heterogeneity.data.pretrained",
     }
