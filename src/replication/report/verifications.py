@@ -19,7 +19,7 @@ from replication.verify.reproductions import Reproduction
 TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
 ENDS = ("lowest", "highest")
 DATE = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
-GROUPED_BY = ["claim", "verdict", "processor", "torch"]
+GROUPED_BY = ["claim", "is_earlier", "verdict", "processor", "torch"]
 """Columns that verifications are counted by."""
 
 
@@ -69,7 +69,7 @@ def verifications(
 ) -> dict[str, list[dict[Hashable, Any]]]:
     """Return verdicts by claim: one entry per verdict, processor and version of PyTorch.
 
-    An entry has these three, the `lowest` and `highest` estimate of a comparison, the number of
+    An entry has these three, whether it `is_earlier`, of an earlier statement of the claim, the `lowest` and `highest` estimate of a comparison, the number of
     `times` and the date of the `latest`.
 
     Args:
@@ -95,6 +95,7 @@ def _receipt_rows(receipts: Sequence[Reproduction]) -> pd.DataFrame:
         [
             {
                 "claim": claim,
+                "is_earlier": claim in item.restated,
                 "verdict": found.verdict,
                 "processor": item.computed_on,
                 "torch": item.receipt.packages.get("torch", ""),
@@ -115,5 +116,7 @@ def _history_rows(study: str, history: pd.DataFrame | None) -> pd.DataFrame | No
         return None
     own = history[history["study"] == study]
     torch = own["packages"].str.extract(r"(?:^| )torch==(\S+)", expand=False).fillna("")
-    dated = own.assign(torch=torch, date=own["date"].str[:10])
+    # A history does not name the reference; some of its verdicts are by rules of earlier ones.
+    earlier = own["verdict"].isin(EARLIER_VERDICTS)
+    dated = own.assign(torch=torch, date=own["date"].str[:10], is_earlier=earlier)
     return dated[[*GROUPED_BY, *ENDS, "date"]]

@@ -50,6 +50,8 @@ class Reproduction(NamedTuple):
     """Receipt as it was sent in."""
     is_current: bool
     """True if the receipt was compared with the present reference of the study."""
+    restated: frozenset[str] = frozenset()
+    """Claims on which the compared reference had another verdict than the present one."""
 
     @property
     def computed_on(self) -> str:
@@ -98,7 +100,7 @@ def all_reproductions(root: Path) -> list[Reproduction]:
     # Only here, where receipts are let in: pages must not depend on the clock and on git.
     for study in studies:
         _check_earlier(root, study)
-    for receipt, _ in found:
+    for receipt, *_ in found:
         if receipt.date > datetime.now(UTC) + CLOCK_TOLERANCE:
             raise InputError(
                 f"{folder / receipt.study}: the receipt of {receipt.date} is of the future by the"
@@ -133,8 +135,14 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
         if receipt.study != study:
             raise InputError(f"{path}: is of the study {receipt.study}; move it to that folder")
         is_current = receipt.reference == present
-        check_receipt(path, receipt, reference if is_current else _read_earlier(path, receipt))
-        found.append(Reproduction(receipt, is_current))
+        compared = reference if is_current else _read_earlier(path, receipt)
+        check_receipt(path, receipt, compared)
+        restated = frozenset(
+            claim
+            for claim in receipt.verdicts
+            if compared.verdicts[claim] != reference.verdicts.get(claim)
+        )
+        found.append(Reproduction(receipt, is_current, restated))
     return sorted(found, key=lambda item: item.receipt.date)
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -16,13 +17,15 @@ from replication.report.verifications import read_history, verifications
 from replication.verify.differences import Difference
 from replication.verify.history import append_rows, verdict_rows
 from replication.verify.receipt import write_receipt
-from replication.verify.reference import reference_folder
+from replication.verify.reference import reference_folder, write_reference
+from replication.verify.reference_summary import read_in_short, reference_digest
 from replication.verify.reproductions import (
     COLUMNS,
     FOLDER,
     SUMMARY_COLUMNS,
     Reproduction,
     all_reproductions,
+    record_earlier,
     reproductions,
     summary_rows,
 )
@@ -86,6 +89,28 @@ def test_the_page_shows_those_of_its_study(tmp_path, monkeypatch):
     cells = re.findall(r"<td>(.*?)</td>", html.split('id="reproductions"')[1])
     assert cells[: len(COLUMNS)][-3:] == ["3 of 3 agree", "15 bit for bit", BY]
     assert "None has been sent in yet." not in html
+
+
+def test_a_receipt_of_an_earlier_statement_is_no_other_verdict(tmp_path, monkeypatch):
+    """The page says so, instead of showing a verdict that the receipt does not contradict."""
+    receipt, verdict = told(), REFERENCE.verdicts["C1"].model_copy(update={"claim": "T2a"})
+    monkeypatch.chdir(tmp_path)
+    folder = reference_folder(tmp_path, "paper")
+    write_reference(folder, replace(REFERENCE, verdicts={"T2a": verdict}))
+    judged = {"T2a": receipt.verdicts["C1"]}
+    update = {"study": "paper", "verdicts": judged, "reference": reference_digest(folder)}
+    write_receipt(tmp_path / FOLDER / "paper" / ONE, receipt.model_copy(update=update))
+    page = Folder(tmp_path)
+    assert "Judged again: this statement 1 time, with the same verdict<" in page.html()
+
+    record_earlier(tmp_path, "paper", *read_in_short(folder))
+    restated = verdict.model_copy(update={"verdict": "in part"})
+    write_reference(folder, replace(REFERENCE, verdicts={"T2a": restated}))
+    (item,) = reproductions(tmp_path, "paper")
+    assert (item.is_current, item.restated) == (False, {"T2a"})
+    html = page.html()
+    assert "Judged again: an earlier statement 1 time<" in html
+    assert "with other verdicts" not in html
 
 
 def test_receipts_of_other_settings_are_not_summed_up(root):
