@@ -69,8 +69,9 @@ def verifications(
 ) -> dict[str, list[dict[Hashable, Any]]]:
     """Return verdicts by claim: one entry per verdict, processor and version of PyTorch.
 
-    An entry has these three, whether it `is_earlier`, of an earlier statement of the claim, the `lowest` and `highest` estimate of a comparison, the number of
-    `times` and the date of the `latest`.
+    An entry has these three, the `lowest` and `highest` estimate of a comparison, the number of
+    `times` and the date of the `latest`. It `is_earlier` if it judged an earlier statement of the
+    claim.
 
     Args:
         study: name of the study.

@@ -61,6 +61,8 @@ MOST_PRINTED = 30
 """Largest number of differences that are printed; the file has all of them."""
 MOST_KEYS = 10
 """Largest number of an overlay's keys that are printed."""
+MOST_PATHS = 3
+"""Largest number of files of a command that is printed."""
 
 
 @click.command(help=(__doc__ or "").replace(r"\b", "\b"))
@@ -116,8 +118,9 @@ def main(
     restamped: bool,
 ) -> None:
     """Print the scorecard and every difference; fail if there is one."""
-    for new in filter(None, (found, receipt)):
-        _check_new(new)
+    for option, new in (("--found", found), ("--receipt", receipt)):
+        _check_writable(new, option, is_new=True)
+    _check_writable(None if level == "hash" else output, "--output")
     _check_written(write, partly, restamped)
     if profile and (write or level == "hash"):
         raise InputError("--workflow-profile: nothing is computed here; name a --level above hash")
@@ -143,14 +146,11 @@ def main(
             click.echo(f"\n{name}\n")
         verified = _compare_study(project, name, level, drawn, found and found / name)
         rows += [(name, *difference) for difference in verified.differences]
-    write_csv(output, pd.DataFrame(rows, columns=["study", *Difference._fields]))
     if receipt:
         told = issue_receipt(verified, level, signature.by, root, project.jobs, project.default)
         write_receipt(receipt, told)
         click.echo(f"The receipt is {receipt}")
-    if rows:
-        number = f"{len(rows)} difference{'s' * (len(rows) > 1)}"
-        raise InputError(f"{number} from the reference; all are in {output}")
+    _refuse_differences(rows, output)
 
 
 def _announce_draw(level: Level, seed: int | None, minutes: float | None) -> Draw:
@@ -168,13 +168,31 @@ def _announce_draw(level: Level, seed: int | None, minutes: float | None) -> Dra
     return draw
 
 
-def _check_new(path: Path) -> None:
+def _check_writable(path: Path | None, option: str, is_new: bool = False) -> None:
     """Refuse, before anything is computed, a path that cannot be written in the end."""
-    if os.path.lexists(path):
+    if path is None:
+        return
+    if is_new and os.path.lexists(path):
         raise InputError(f"{path}: is there already; delete it or name another one")
     folder = next(above for above in path.absolute().parents if above.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or len(path.name) > LONGEST_NAME:
-        raise InputError(f"{path}: cannot be written; name a file that can")
+    is_named = not path.is_dir() and len(path.name) <= LONGEST_NAME
+    if not is_named or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"{path}: cannot be written; name another place with {option}")
+
+
+def _refuse_differences(rows: list[tuple[Any, ...]], output: Path) -> None:
+    """Fail if there is a difference, after all of them are written.
+
+    Without one, only a file of an earlier verification is written.
+    """
+    number = f"{len(rows)} difference{'s' * (len(rows) != 1)} from the reference"
+    if rows or output.exists():
+        try:
+            write_csv(output, pd.DataFrame(rows, columns=["study", *Difference._fields]))
+        except InputError as error:
+            raise InputError(f"{number}; {error.message}, or name another --output") from None
+    if rows:
+        raise InputError(f"{number}; all are in {output}")
 
 
 def _check_written(write: bool, partly: bool, restamped: bool) -> None:
@@ -242,14 +260,20 @@ def _compare_study(
         ),
     ]
     _print_report(default, current, reference, rows, level)
+    if level in {"hash", "figure"} and project.is_default(study):
+        for sentence in _sentences_on_absent(jobs):
+            click.echo(sentence)
     return Verified(study, current, reference, rows)
 
 
 def _compared_with(root: Path, folder: Path) -> str:
     """Return in words which reference counts: the one in the folder, whether git has it or not."""
-    changed = run_git(root, "status", "--porcelain", "--", str(folder.resolve()))
-    state = ", as it lies there: git has no commit of it yet" if changed else ""
-    return f"Compared with {folder}{state}"
+    place = ("--", str(folder.resolve()))
+    if not run_git(root, "status", "--porcelain", *place):
+        return f"Compared with {folder}"
+    is_kept = run_git(root, "log", "--max-count=1", "--format=%h", *place)
+    state = "it was changed after its last commit" if is_kept else "git has no commit of it yet"
+    return f"Compared with {folder}, as it lies there: {state}"
 
 
 def _announce_other_settings(project: Project, study: str) -> None:
@@ -308,6 +332,31 @@ def _expected_of_found(due: Expected, current: Reference, level: str) -> Expecte
     return Expected(set(), set(), due.runs[begun])
 
 
+def _sentences_on_absent(jobs: StudyJobs) -> Iterator[str]:
+    """Yield a sentence on each kind of files that are not here, with the command that makes them.
+
+    Evidence without a verdict is not named: the verdict's command makes both.
+    """
+    study, files = jobs.study.name, jobs.files
+    judged = {name for name, path in files.verdicts.items() if Path(path).is_file()}
+    evidence = {name: path for name, path in files.evidence.items() if name in judged}
+    everything = f"python -m replication verify --level full --study {study}"
+    for kind, paths in (
+        ("verdicts", files.verdicts),
+        ("tables of evidence", evidence),
+        ("tables of fingerprints of runs", files.fingerprints),
+    ):
+        absent = [path for path in paths.values() if not Path(path).is_file()]
+        command = f"snakemake {' '.join(absent)}" if len(absent) <= MOST_PATHS else everything
+        if kind == "verdicts":
+            command = f"snakemake verify --config study={study}"
+        if absent:
+            yield (
+                f"Not compared, as they are not here: {len(absent)} of {len(paths)} {kind};"
+                f" `{command}` makes them"
+            )
+
+
 def _write_found_results(folder: Path, current: Reference) -> None:
     """Write the results, with an empty table in place of one that was not computed."""
     empty = {
@@ -333,9 +382,12 @@ def _print_report(
         if mine != theirs:
             click.echo(f"{kind}: {mine} here, {theirs} in the reference")
     if not rows and (current.tables or current.verdicts):
-        figures = sum(name.startswith("figures/") for name in current.tables)
-        runs = len(current.tables.get(FINGERPRINTS, ()))
-        found = f"{figures} figures, {len(current.verdicts)} verdicts, {runs} fingerprints of runs"
+        counts = {
+            "figure{}": sum(name.startswith("figures/") for name in current.tables),
+            "verdict{}": len(current.verdicts),
+            "fingerprint{} of runs": len(current.tables.get(FINGERPRINTS, ())),
+        }
+        found = ", ".join(f"{n} {name.format('s' * (n > 1))}" for name, n in counts.items() if n)
         same = current.depends["machine"] == reference.depends["machine"]
         within = "" if same else ", within the tolerance across processors"
         click.echo(f"Equal to the reference: {found}{within}.")

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import DEFAULTS, FIGURE, PAGE, ROOT, STUDIES, Project, Template
+from conftest import DEFAULTS, FIGURE, JOBS, PAGE, ROOT, STUDIES, Project, Template
 
 from replication.judge.scorecard import read_verdict, write_verdict
 from replication.plan.configuration import configure, merge, read_overlay
+from replication.verify import levels
 from replication.verify.project import _overlay_with_removals
 from replication.verify.receipt import Receipt, read_receipt
 from replication.verify.reference import (
@@ -240,6 +242,55 @@ def test_wrong_evidence_fails_from_end_to_end(computed):
     assert f"the code of transformer_dynamics.{STUDY}.metrics is not as it was " in output
 
 
+def test_only_differences_are_written(clone):
+    """So a clone that nobody may write into can be verified."""
+    output = clone.folder / "results/differences.csv"
+    told = verify(clone)
+    assert not output.exists()
+    judge = f"`snakemake verify --config study={STUDY}` makes them"
+    assert f"Not compared, as they are not here: 3 of 3 verdicts; {judge}\n" in told
+    output.mkdir()
+    refused = verify(clone, "--level", "full", succeed=False)
+    assert refused.rstrip().endswith(
+        "differences.csv: cannot be written; name another place with --output"
+    )
+    with (reference_folder(clone.folder, STUDY) / "evidence.csv").open("a") as stream:
+        stream.write("\n")
+    told = verify(clone, succeed=False)
+    assert "Error: 1 difference from the reference; results/differences.csv: cannot be" in told
+
+
+def test_files_that_are_not_here_are_named_with_a_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = JOBS.studies[STUDY]
+    for path in (*study.files.verdicts.values(), *study.files.evidence.values()):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).touch()
+    Path(study.files.evidence["C2"]).unlink()
+    monkeypatch.setattr(levels, "MOST_PATHS", 1)
+    evidence, runs = levels._sentences_on_absent(study)
+    made = f"1 of 3 tables of evidence; `snakemake {study.files.evidence['C2']}` makes them"
+    assert evidence == f"Not compared, as they are not here: {made}"
+    assert f"--level full --study {STUDY}` makes them" in runs
+
+
+def test_a_changed_reference_is_not_called_new(tmp_path):
+    def git(*words):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True)
+
+    folder = reference_folder(tmp_path, STUDY)
+    folder.mkdir(parents=True)
+    (folder / "evidence.csv").write_text("a")
+    git("init", "--quiet")
+    assert levels._compared_with(tmp_path, folder).endswith("git has no commit of it yet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "kept")
+    assert levels._compared_with(tmp_path, folder) == f"Compared with {folder}"
+    (folder / "evidence.csv").write_text("b")
+    assert levels._compared_with(tmp_path, folder).endswith("changed after its last commit")
+
+
 def test_a_missing_reference_is_one_sentence(clone):
     (reference_folder(clone.folder, STUDY) / "manifest.json").unlink()
     output = verify(clone, succeed=False)
@@ -248,7 +299,7 @@ def test_a_missing_reference_is_one_sentence(clone):
 
 def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
     output = verify(clone, "--level", "seed", "--draw", "3", "--found", "found")
-    assert "Equal to the reference: 0 figures, 0 verdicts, 2 fingerprints of runs" in output
+    assert "Equal to the reference: 2 fingerprints of runs" in output
     assert not re.search(r"^[A-Z]\d+ +(replicated|open)", output, re.MULTILINE)
     assert re.search(r"^[A-Z]\d+ +(replicated|open)", verify(clone), re.MULTILINE)
     runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
