@@ -59,7 +59,11 @@ ADAM, MEASURES = "scan_and_snap.experiments.syn_small_adam.training.adam", "scan
             "'kind': unknown value 'fig66'; did you",
         ),
         ("scan_and_snap.figures.new", {"experiment": "syn_medium"}, "key 'kind' is missing"),
-        ("scan_and_snap.figures.fig6.next_tokens_per_query", 3, "has 2 next tokens per query"),
+        (
+            "scan_and_snap.figures.fig6.next_tokens_per_query",
+            3,
+            "fig6 > next_tokens_per_query to 2",
+        ),
         ("scan_and_snap.figures.findings.eta_z", 7, "has no eta_z 7"),
         (
             f"{EXPERIMENT}.recall_thresholds.syn_medium_1",
@@ -78,10 +82,12 @@ ADAM, MEASURES = "scan_and_snap.experiments.syn_small_adam.training.adam", "scan
         ),
         ("scan_and_snap.figures.fig4.seed", 7, "has no seed 7"),
         ("scan_and_snap.figures.fig4.iterations", [0, 3], "does not record update 3"),
-        ("scan_and_snap.figures.fig4.sequence_classes", [3], "of at least 3 classes"),
-        ("scan_and_snap.experiments.syn_small_adam.training.ratio", [2], "the one ratio 1"),
-        ("scan_and_snap.mixtures.syn_medium_10.num_last", 1, "two mixtures of the same num_last"),
-        ("scan_and_snap.figures.fig1.num_classes", 7, "must have 7 sequence classes"),
+        ("scan_and_snap.figures.fig4.sequence_classes", [3], "sequence_classes to 2 at most"),
+        ("scan_and_snap.experiments.syn_small_adam.training.ratio", [2], "training > ratio: [1]"),
+        ("scan_and_snap.mixtures.syn_medium_10.num_last", 1, "each num_last, whatever"),
+        ("scan_and_snap.figures.fig1.num_classes", 7, "set num_classes to 6 at most"),
+        ("scan_and_snap.figures.fig4.iterations", [0, 101], "leave 101 out of figures > fig4"),
+        ("scan_and_snap.figures.fig4.experiment", "syn_medium", "with one mixture"),
     ],
 )
 def test_wrong_value_is_named(path, value, message):
@@ -89,6 +95,15 @@ def test_wrong_value_is_named(path, value, message):
         TYPE.parse(changed(path, value), "configuration")
     assert message in error.value.message
     assert error.value.message.startswith("configuration: ")
+
+
+def test_no_next_tokens_per_query_is_advised_where_none_fits():
+    data = changed("scan_and_snap.mixtures.syn_medium_10.next_tokens_per_query", 1)
+    with pytest.raises(InputError) as error:
+        TYPE.parse(data, "configuration")
+    assert "1 and 2 next tokens per query" in error.value.message
+    assert "give the others an experiment and a figure of their own" in error.value.message
+    assert "set figures" not in error.value.message
 
 
 def test_message_names_the_path_of_keys():

@@ -19,7 +19,7 @@ from replication.study.contract import (
     Job,
     StudySettings,
 )
-from replication.study.seeds import SeedRange, batches, seed_list
+from replication.study.seeds import SeedRange, batches, format_seeds, seed_list
 from replication.study.variants import AS_PUBLISHED, BASELINE, Variant
 from transformer_dynamics.scan_and_snap.figures.elements import SweepFigure
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
@@ -76,10 +76,12 @@ class Settings(StudySettings):
                 self._check_runs(name, figure)
             elif isinstance(figure, Fig1):
                 _check_known([figure.mixture], self.mixtures, f"figures > {name} > mixture")
-                if self.mixtures[figure.mixture].num_classes < figure.num_classes:
+                classes = self.mixtures[figure.mixture].num_classes
+                if classes < figure.num_classes:
+                    lower = f", or set num_classes to {classes} at most" if classes > 1 else ""
                     raise ValueError(
-                        f"figures > {name} > mixture: must have {figure.num_classes} sequence"
-                        " classes; set the figure's num_classes"
+                        f"figures > {name} > mixture: '{figure.mixture}' has {classes} sequence"
+                        f" class(es), fewer than num_classes; name a larger one{lower}"
                     )
         return self
 
@@ -98,42 +100,82 @@ class Settings(StudySettings):
         mixtures = [self.mixtures[mixture] for mixture in experiment.mixtures]
         where = f"figures > {name}: experiment '{figure.experiment}'"
         source = f"experiments > {figure.experiment.partition('-')[0]}"
-        if isinstance(figure, Fig2 | Fig4 | Fig5):
-            if figure.seed not in seed_list(experiment.seeds):
-                raise ValueError(f"{where} has no seed {figure.seed}; set the figure's seed")
-            shown = [figure.sequence_class] if isinstance(figure, Fig5) else figure.sequence_classes
-            if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
-                raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
-        recorded = {*experiment.training.recorded, experiment.sampling.steps}
-        absent = sorted(_needed_updates(figure) - recorded)
-        if absent:
-            chosen = isinstance(figure, Fig4 | Fig5)
-            instead = f", or set figures > {name} > iterations" if chosen else ""
+        of_one = isinstance(figure, Fig2 | Fig4 | Fig5 | TheoryVsTraining | Findings)
+        if of_one and len(mixtures) > 1:
             raise ValueError(
-                f"{where} does not record update {absent[0]}; add"
-                f" {', '.join(map(str, absent[:10]))} to {source} > training > recorded{instead}"
+                f"{where} has {len(mixtures)} mixtures, and the figure shows one; name an"
+                " experiment with one mixture"
             )
-        if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
-            raise ValueError(f"{where} must have the one ratio 1")
-        if isinstance(figure, TheoryVsTraining | Findings) and len(mixtures) > 1:
-            raise ValueError(f"{where} must have one mixture")
-        if isinstance(figure, Findings) and figure.eta_z not in experiment.training.eta_z:
-            raise ValueError(f"{where} has no eta_z {figure.eta_z:g}")
-        if isinstance(figure, SweepFigure):
-            others = {mixture.next_tokens_per_query for mixture in mixtures}
-            if others != {figure.next_tokens_per_query}:
+        if isinstance(figure, Fig2 | Fig4 | Fig5):
+            if figure.seed not in (seeds := seed_list(experiment.seeds)):
                 raise ValueError(
-                    f"{where} has {'/'.join(map(str, sorted(others)))} next tokens per query; set"
-                    " the figure's next_tokens_per_query"
+                    f"{where} has no seed {figure.seed}; its seeds are {format_seeds(seeds)}: set"
+                    f" figures > {name} > seed to one of them"
+                )
+            key = "sequence_class" if isinstance(figure, Fig5) else "sequence_classes"
+            shown = [figure.sequence_class] if isinstance(figure, Fig5) else figure.sequence_classes
+            if max(shown) > (classes := mixtures[0].num_classes):
+                raise ValueError(
+                    f"{where} has no sequence class {max(shown)}; set figures > {name} > {key} to"
+                    f" {classes} at most"
+                )
+        self._check_updates(name, figure, experiment)
+        if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
+            raise ValueError(
+                f"{where} has other ratios than 1; name another experiment, or set {source} >"
+                " training > ratio: [1]"
+            )
+        if isinstance(figure, Findings) and figure.eta_z not in experiment.training.eta_z:
+            known = ", ".join(f"{rate:g}" for rate in experiment.training.eta_z)
+            raise ValueError(
+                f"{where} has no eta_z {figure.eta_z:g}; set figures > {name} > eta_z to one of"
+                f" {known}"
+            )
+        if isinstance(figure, SweepFigure):
+            own = "give the others an experiment and a figure of their own"
+            others = sorted({mixture.next_tokens_per_query for mixture in mixtures})
+            if len(others) > 1:
+                raise ValueError(
+                    f"{where} has mixtures with {' and '.join(map(str, others))} next tokens per"
+                    f" query, and a figure shows mixtures with the same number; {own}"
+                )
+            if others != [figure.next_tokens_per_query]:
+                raise ValueError(
+                    f"{where} has mixtures with next_tokens_per_query {others[0]}; set figures >"
+                    f" {name} > next_tokens_per_query to {others[0]}"
                 )
             if len({mixture.num_last for mixture in mixtures}) < len(mixtures):
-                raise ValueError(f"{where} has two mixtures of the same num_last, one panel each")
+                raise ValueError(
+                    f"{where} has two mixtures with the same num_last, and a figure shows one for"
+                    f" each num_last, whatever their weights; {own}"
+                )
             without = set(experiment.mixtures) - set(experiment.recall_thresholds)
             if "recall" in figure.metrics and without:
                 raise ValueError(
                     f"{where} has no recall_thresholds for '{min(without)}'; add {source} >"
                     f" recall_thresholds > {min(without)}: {{first: ..., last: ..., count: 11}}"
                 )
+
+    def _check_updates(
+        self, name: str, figure: ExperimentFigure, experiment: ExperimentSettings
+    ) -> None:
+        last = experiment.sampling.steps
+        absent = sorted(_needed_updates(figure) - {*experiment.training.recorded, last})
+        if not absent:
+            return
+        where = f"figures > {name}: experiment '{figure.experiment}'"
+        if absent[-1] > last:
+            raise ValueError(
+                f"{where} ends at update {last}; leave {absent[-1]} out of figures > {name} >"
+                " iterations"
+            )
+        source = f"experiments > {figure.experiment.partition('-')[0]}"
+        chosen = isinstance(figure, Fig4 | Fig5)
+        instead = f", or leave them out of figures > {name} > iterations" if chosen else ""
+        raise ValueError(
+            f"{where} does not record update {absent[0]}; add"
+            f" {', '.join(map(str, absent[:10]))} to {source} > training > recorded{instead}"
+        )
 
     def _is_known(self, experiment: str) -> bool:
         """Say whether there is an experiment of a name, or a variant of one."""

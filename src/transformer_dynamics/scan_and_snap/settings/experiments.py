@@ -46,7 +46,7 @@ class ExperimentSettings(Strict):
         if late:
             raise ValueError(
                 f"training.recorded asks for update {late[0]}, but sampling.steps is"
-                f" {self.sampling.steps}"
+                f" {self.sampling.steps}; raise sampling.steps, or leave the update out"
             )
         return self
 
