@@ -10,16 +10,6 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
-# Lists of rules are printed even where nothing can be written.
-if not (
-    os.access(".", os.W_OK)
-    or {"-l", "--list", "--lt", "--list-target-rules", "--lint"} & {*sys.argv}
-):
-    raise WorkflowError(
-        f"{os.getcwd()}: cannot be written, and results, figures, logs and the records of Snakemake go"
-        " there; name a folder that can with --directory"
-    )
-
 # Folder of the Snakefile that includes this one.
 HOME = workflow.included_stack[-2].get_basedir()
 
@@ -47,6 +37,11 @@ if (PROJECT / "config/config.yaml").is_file():
 
 
 include: "rules/jobs.smk"
+
+
+from replication.plan.targets import refuse_unwritable
+
+checked(refuse_unwritable, Path.cwd(), sys.argv)
 
 
 # The image is used only with `--software-deployment-method apptainer`; otherwise the active

@@ -58,7 +58,7 @@ def test_six_by_six_has_all_conditions() -> None:
         ),
         (
             {"tuning": {"candidates": {"itrsa": {"strengths": [1.0]}}}},
-            "candidates > itrsa: the condition has no penalty",
+            "candidates > itrsa > strengths: the condition has no penalty",
         ),
         (
             {"experiments": {"itrsa": {"learning_rate": 1e30}}},

@@ -10,7 +10,7 @@ import mimetypes
 import zipfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 from rocrate.model.contextentity import ContextEntity
@@ -18,6 +18,7 @@ from rocrate.rocrate import ROCrate
 
 from replication.base.citation_file import CITATION, licence_url, name_author, read_citation_file
 from replication.base.errors import InputError
+from replication.base.storage import write_atomically
 from replication.study.datasets import find_datasets
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
@@ -68,11 +69,14 @@ def describe_references(root: Path) -> tuple[dict[str, Any], list[Path]]:
 def main(output: Path) -> None:
     """Write the zip file."""
     crate, files = describe_references(Path())
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(output, "w") as archive:
-        _pack(archive, METADATA, json.dumps(crate, indent=1, sort_keys=True).encode() + b"\n")
-        for path in files:
-            _pack(archive, path.as_posix(), path.read_bytes())
+
+    def write(stream: IO[bytes]) -> None:
+        with zipfile.ZipFile(stream, "w") as archive:
+            _pack(archive, METADATA, json.dumps(crate, indent=1, sort_keys=True).encode() + b"\n")
+            for path in files:
+                _pack(archive, path.as_posix(), path.read_bytes())
+
+    write_atomically(output, write)
     click.echo(f"{output}: {len(files)} files, {output.stat().st_size / 1e6:.1f} MB")
 
 

@@ -20,6 +20,8 @@ from replication.study.studies import Study
 
 LONGEST_NAME = 80
 """Largest number of letters of a name in a configuration; a file's name has two or three such."""
+EITHER = re.compile(r"either \w+ or \w+$", re.MULTILINE)
+"""End of a message on two keys that exclude one another: an overlay adds to the defaults' keys."""
 REPEATED_TWENTY_TIMES = re.compile(r"(.+?)\1{19}")
 """Names of files that Snakemake takes for a rule that feeds itself."""
 
@@ -108,7 +110,10 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
         read = configuration_type(studies).parse(merge(defaults, changes), "configuration")
     except InputError as error:
         default = configuration_type(studies).parse(defaults, "configuration")
-        raise InputError(_with_known_names(error.message, changes, default)) from None
+        message = EITHER.sub(
+            r"\g<0>, and null for the other if the defaults have it", error.message
+        )
+        raise InputError(_with_known_names(message, changes, default)) from None
     for path in _key_paths(read.model_dump()):
         if len(path[-1]) > LONGEST_NAME or REPEATED_TWENTY_TIMES.search(path[-1]):
             raise InputError(

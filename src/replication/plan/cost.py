@@ -55,7 +55,7 @@ def refuse_without_gpu(
     if computation.device == "cpu" and days > MOST_DAYS:
         raise InputError(
             f"{where}: training would take one core about {days:,.0f} days, metrics not counted;"
-            " it needs a GPU: where there is one, set computation > device: cuda"
+            " train less, or set computation > device: cuda where there is a GPU"
         )
 
 

@@ -120,7 +120,7 @@ class Jobs:
         names = [name.strip() for name in told.split(",")]
         for name in names:
             if name not in self.studies:
-                raise InputError(f"study: {unknown_key(name, list(self.studies))}")
+                raise InputError(unknown_key(name, list(self.studies), "study", "studies"))
         return list(dict.fromkeys(names))
 
     def is_figure(self, path: str) -> bool:

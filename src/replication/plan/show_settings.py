@@ -78,7 +78,7 @@ def _split(one: Settings, other: Settings) -> tuple[dict[str, Any], dict[str, An
 def experiments_in_short(study: StudyJobs) -> dict[str, str]:
     """Return the seeds and the number of files of runs of each experiment, by name."""
     return {
-        name: f"seeds {format_seeds(study.seeds(name))}, {len(found.runs)} files of runs"
+        name: f"seeds {format_seeds(study.seeds(name))}, {len(found.runs)} file(s) of runs"
         for name, found in study.experiments.items()
     }
 
@@ -94,7 +94,7 @@ def main(overlays: tuple[Path, ...], study: str, experiment: str | None) -> None
     """Print the settings as YAML."""
     studies = find_studies()
     if study not in studies:
-        raise InputError(f"study: {unknown_key(study, [*studies])}")
+        raise InputError(unknown_key(study, [*studies], "study", "studies"))
     jobs = Jobs.of(configure(read_overlays(overlays), studies), studies).studies[study]
     if experiment is None:
         told: Settings = experiments_in_short(jobs)

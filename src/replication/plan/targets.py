@@ -1,6 +1,7 @@
 """Targets that a user may name, and suggestions for a name that nothing makes."""
 
 import difflib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -11,6 +12,25 @@ from replication.plan.recorded_times import Records
 
 PICTURE_KINDS = ("pdf", "png", "svg")
 """Endings of a figure's pictures; its numbers are a CSV beside them."""
+LISTS = frozenset({"-l", "--list", "--lt", "--list-target-rules", "--lint"})
+"""Options by which Snakemake lists or checks rules and writes nothing."""
+
+
+def refuse_unwritable(folder: Path, words: Iterable[str]) -> None:
+    """Refuse a working folder into which Snakemake cannot write its records.
+
+    Args:
+        folder: the working folder.
+        words: words of Snakemake's command; lists of rules need no such folder.
+
+    Raises:
+        InputError: names the option for another folder.
+    """
+    if not os.access(folder, os.W_OK) and LISTS.isdisjoint(words):
+        raise InputError(
+            f"{folder}: cannot be written, and results, figures, logs and Snakemake's records go"
+            " there; name a folder that can with --directory"
+        )
 
 
 def unknown_targets(

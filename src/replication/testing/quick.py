@@ -34,7 +34,10 @@ def main(studies: tuple[str, ...]) -> None:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: is no folder ({error.strerror}); move it away") from error
+        raise InputError(
+            f"{folder}: no folder can be made here ({error.strerror}); move away what is in its"
+            " place, or start in a folder that you can write"
+        ) from error
     smallest = {name: known[name].smallest(default.section(name), folder) for name in names}
     configuration = configure(smallest, known)
     Project(PROJECT, known, configuration).run_snakemake(

@@ -61,7 +61,9 @@ def write_results(
 def _complete_results(project: Project, study: str) -> Reference:
     absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
     if absent:
-        raise InputError(f"{absent[0]} is not computed yet; run `snakemake reference`")
+        raise InputError(
+            f"{absent[0]} is not computed yet; run `snakemake reference --config study={study}`"
+        )
     found, refused = collect_results(project.jobs, study, Path())
     for reason in refused.values():
         raise InputError(reason)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from replication.base.errors import InputError
 from replication.base.markdown import table
+from replication.base.strict import unknown_key
 from replication.figures.typeset import number
 from replication.judge.abstract import mark_sentences
 from replication.judge.judgement import outcome
@@ -340,11 +341,14 @@ def main(names: tuple[str, ...], root: Path) -> None:
         raise InputError(f"{folder}: has no reference; name the project's folder with --root")
     for name in chosen:
         if name not in jobs.studies:
-            raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
+            raise InputError(unknown_key(name, [*jobs.studies], "study", "studies"))
         study = jobs.studies[name]
         reference = read_judged_reference(root, study)
         planned = plan_open_claims(study, reference)
         found += claim_rows(study, planned, reference.verdicts, records)
         changed += sentence_rows(study, planned, reference.verdicts, records)
+    if not found:
+        click.echo(f"No comparison of {', '.join(chosen)} is open: no seeds are missing.")
+        return
     for line in (*table(CLAIM_HEADER, found), "", *table(SENTENCE_HEADER, changed)):
         click.echo(line)

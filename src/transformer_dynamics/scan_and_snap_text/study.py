@@ -10,6 +10,7 @@ from pydantic import model_validator
 from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.study.seeds import format_seeds
 from replication.study.variants import AS_PUBLISHED, BASELINE, Variant, check_titles
 from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
 from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
@@ -89,20 +90,37 @@ class Settings(StudySettings):
     def _check_maps(self, where: str, figure: Fig7, shown: dict[str, TextExperiment]) -> None:
         depths = [model.layers for each in shown.values() for model in each.models.values()]
         if len({*depths}) < len(depths):
-            raise ValueError(f"{where}: two models have the same number of layers, one row each")
+            raise ValueError(
+                f"{where}: two models have the same number of layers, and the figure has one row"
+                " for each number; name experiments whose models differ in it"
+            )
         for name, experiment in shown.items():
             if figure.seed not in ("typical", *experiment.seeds):
-                raise ValueError(f"{where}: experiment '{name}' has no seed {figure.seed}")
+                raise ValueError(
+                    f"{where}: experiment '{name}' has no seed {figure.seed}; its seeds are"
+                    f" {format_seeds(sorted(experiment.seeds))}: set {where} > seed to one of"
+                    " them, or to typical"
+                )
             if max(len(experiment.corpora), len(experiment.learning_rates)) > 1:
-                raise ValueError(f"{where}: experiment '{name}' must have one corpus and one rate")
+                raise ValueError(
+                    f"{where}: experiment '{name}' must have one corpus and one rate; name another"
+                    f" under {where} > experiments"
+                )
             recorded = {*experiment.training.recorded, experiment.training.updates}
             absent = sorted({*figure.iterations} - recorded)
             if absent:
-                raise ValueError(f"{where}: experiment '{name}' does not record update {absent[0]}")
+                raise ValueError(
+                    f"{where}: experiment '{name}' does not record update {absent[0]}; leave it"
+                    f" out of {where} > iterations, or record it under experiments > {name} >"
+                    " training > recorded"
+                )
 
     def _check_panels(self, where: str, figure: Fig10, shown: dict[str, TextExperiment]) -> None:
         if len({name for experiment in shown.values() for name in experiment.models}) > 1:
-            raise ValueError(f"{where}: its experiments must have one model, but have several")
+            raise ValueError(
+                f"{where}: its experiments have several models, and the figure shows one; name"
+                " experiments with the same one"
+            )
         for corpus in (name for experiment in shown.values() for name in experiment.corpora):
             if corpus not in figure.panels:
                 raise ValueError(f"{where} > panels: corpus '{corpus}' has none; add its title")

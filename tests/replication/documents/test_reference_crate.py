@@ -104,3 +104,10 @@ def test_a_project_of_a_person_names_the_person_and_its_licence():
         ("Doe", "Person"),
         ("We", "Organization"),
     ]
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(reference_crate.main, ["--output", str(tmp_path)])
+    assert done.exit_code == 1
+    assert f"Error: {tmp_path}: cannot be written" in done.output

@@ -1,12 +1,16 @@
 """The commands that list targets and print the settings of an experiment."""
 
+import os
+
+import pytest
 import yaml
 from click.testing import CliRunner
 from conftest import JOBS
 
+from replication.base.errors import InputError
 from replication.plan import list_targets, show_settings
 from replication.plan.recorded_times import Records
-from replication.plan.targets import target_lines
+from replication.plan.targets import refuse_unwritable, target_lines
 
 
 def printed(command, *words):
@@ -78,6 +82,14 @@ def test_experiments_are_listed_and_a_wrong_name_is_answered():
         code, output, error = printed(show_settings.main, *words)
         assert code != 0
         assert answer in output + str(error)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_unless_rules_are_listed(tmp_path, monkeypatch):
+    refuse_unwritable(tmp_path, ["snakemake", "targets"])
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    refuse_unwritable(tmp_path, ["snakemake", "--list"])
+    with pytest.raises(InputError, match=r"cannot be written, .*; name a folder .*--directory"):
+        refuse_unwritable(tmp_path, ["snakemake", "targets"])
 
 
 def test_an_overlay_may_name_the_study_that_snakemake_makes(tmp_path):

@@ -193,8 +193,18 @@ def test_a_study_with_the_name_of_something_else_is_refused(name):
 
 @pytest.mark.parametrize("choice", [123, True, "exampel", "example,", ["exampel"], []])
 def test_an_unknown_study_is_refused(choice):
-    with pytest.raises(InputError, match="study: unknown key"):
+    with pytest.raises(InputError, match="unknown study"):
         JOBS.selected_studies(choice)
+
+
+def test_keys_that_exclude_one_another_are_taken_away_by_null():
+    """An overlay has one of them, and the defaults the other."""
+    training = {"epochs": 1}
+    changes = {"scan_and_snap_text": {"experiments": {"wikitext_maps": {"training": training}}}}
+    with pytest.raises(InputError, match=r"and null for the other if the defaults have it$"):
+        configure(changes, find_studies())
+    training["updates"] = None
+    configure(changes, find_studies())
 
 
 def test_studies_are_chosen_by_name():

@@ -136,6 +136,8 @@ def test_the_command_prints_a_table_and_refuses_what_is_no_study():
     assert abstract.startswith(f"| {' | '.join(SENTENCE_HEADER)} |")
     refused = CliRunner().invoke(main, ["--study", "lpft"])
     assert refused.exit_code == 1
+    decided = CliRunner().invoke(main, ["--root", str(ROOT), "--study", "example"])
+    assert decided.output == "No comparison of example is open: no seeds are missing.\n"
 
 
 def test_a_reference_that_is_not_there_or_was_changed_is_refused(tmp_path):

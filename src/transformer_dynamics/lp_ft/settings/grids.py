@@ -96,7 +96,7 @@ class Grid(Strict):
             raise ValueError(f"tsne > texts: {unknown_key(self.tsne.texts, [*self.texts])}")
         lists = map(len, self.rates.values())
         if max(len(self.norms), len(self.factors), len(self.clips), *lists) > 1:
-            raise ValueError("tsne: is of experiments with one run of each method; leave it out")
+            raise ValueError("tsne: is of experiments with one run of each method; set it to null")
         return self
 
 

@@ -184,12 +184,15 @@ class Settings(StudySettings):
         for name, tried in self.tuning.candidates.items():
             where, condition = f"tuning > candidates > {name}", self.experiments.get(name)
             if condition is None:
-                yield f"{where}: there is no such condition"
+                yield f"{where}: there is no such condition; correct the name, or set it to null"
                 continue
             if tried.strengths and not condition.penalty:
-                yield f"{where}: the condition has no penalty whose strength is tried"
+                yield f"{where} > strengths: the condition has no penalty; leave them out"
             if condition.boards:
-                yield f"{where}: candidates learn the boards of all, and this condition has others"
+                yield (
+                    f"{where}: candidates learn the boards of all, and this condition has others;"
+                    " leave it out"
+                )
 
     def _find_unknown_metrics(self) -> Iterator[str]:
         """Yield a message per metric or condition that is not there, or not for these boards."""
@@ -209,11 +212,12 @@ class Settings(StudySettings):
         judged = {*seed_list(self.seeds)}
         judged.update(*(seed_list(self.seeds_of(each)) for each in self.experiments.values()))
         if self.tuning.seed in judged:
-            yield "tuning > seed: must not be one of the seeds that are judged"
+            yield "tuning > seed: must not be one of the seeds that are judged; set another"
         for name, tried in self.tuning.candidates.items():
             if tried.seeds and judged & {*seed_list(tried.seeds)}:
                 yield (
-                    f"tuning > candidates > {name} > seeds: must not be among those that are judged"
+                    f"tuning > candidates > {name} > seeds: must not be among those that are"
+                    " judged; set others"
                 )
 
     def _sizes(self) -> dict[str, "Settings | MoreBoards"]:
