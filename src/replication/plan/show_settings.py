@@ -101,6 +101,6 @@ def main(overlays: tuple[Path, ...], study: str, experiment: str | None) -> None
     elif experiment in jobs.experiments:
         told = experiment_settings(jobs.experiments[experiment])
     else:
-        raise InputError(f"{study}: experiment: {unknown_key(experiment, [*jobs.experiments])}")
+        raise InputError(f"{study}: {unknown_key(experiment, [*jobs.experiments], 'experiment')}")
     style = None if experiment else False
     click.echo(yaml.safe_dump(dict(told), sort_keys=False, default_flow_style=style, width=100))

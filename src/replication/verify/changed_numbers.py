@@ -23,6 +23,8 @@ from replication.verify.reference import (
     reference_folder,
 )
 
+CHECKOUT = click.Path(exists=True, file_okay=False, path_type=Path)
+"""Type of an option that names a checkout."""
 FIGURE_FOLDER = "figures/"
 FIGURE_COLUMNS = ["study", "place"]
 """Columns that identify a figure."""
@@ -87,8 +89,8 @@ def to_markdown(verdicts: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
 
 @click.command(help=__doc__)
-@click.option("--before", required=True, type=click.Path(path_type=Path), help="Old checkout.")
-@click.option("--after", required=True, type=click.Path(path_type=Path), help="New checkout.")
+@click.option("--before", required=True, type=CHECKOUT, help="Old checkout.")
+@click.option("--after", required=True, type=CHECKOUT, help="New checkout.")
 @click.option("--markdown", required=True, type=click.Path(path_type=Path))
 @click.option(
     "--numbers", required=True, type=click.Path(path_type=Path), help="CSV of all changes."

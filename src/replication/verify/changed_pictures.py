@@ -18,6 +18,7 @@ from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.plan.stale_files import checksum_file
 from replication.run.work import checksum
+from replication.verify.changed_numbers import CHECKOUT
 from replication.verify.reference import find_references, reference_folder
 
 _PRINT_FIGURE_FOLDERS = """
@@ -109,8 +110,8 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
 
 
 @click.command(help=__doc__)
-@click.option("--before", required=True, type=click.Path(path_type=Path), help="Old checkout.")
-@click.option("--after", required=True, type=click.Path(path_type=Path), help="New checkout.")
+@click.option("--before", required=True, type=CHECKOUT, help="Old checkout.")
+@click.option("--after", required=True, type=CHECKOUT, help="New checkout.")
 @click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder.")
 def main(before: Path, after: Path, output: Path) -> None:
     """Write `index.html` and the pictures that it shows."""

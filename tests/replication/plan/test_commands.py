@@ -76,7 +76,7 @@ def test_experiments_are_listed_and_a_wrong_name_is_answered():
         (["exmple"], "did you mean 'example'"),
         (
             ["example", "prnted"],
-            "example: experiment: unknown key 'prnted'; did you mean 'printed'",
+            "example: unknown experiment 'prnted'; did you mean 'printed'",
         ),
     ):
         code, output, error = printed(show_settings.main, *words)

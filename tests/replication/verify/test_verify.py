@@ -254,10 +254,11 @@ def test_only_differences_are_written(clone):
     assert refused.rstrip().endswith(
         "differences.csv: cannot be written; name another place with --output"
     )
+    (clone.folder / "file").touch()
     with (reference_folder(clone.folder, STUDY) / "evidence.csv").open("a") as stream:
         stream.write("\n")
-    told = verify(clone, succeed=False)
-    assert "Error: 1 difference from the reference; results/differences.csv: cannot be" in told
+    told = verify(clone, "--output", "file/differences.csv", succeed=False)
+    assert "Error: 1 difference from the reference; file/differences.csv: cannot be" in told
 
 
 def test_files_that_are_not_here_are_named_with_a_command(tmp_path, monkeypatch):
