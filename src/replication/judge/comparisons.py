@@ -1,5 +1,6 @@
 """Numbers of a claim's comparisons: the declared test of each, with uncorrected p values."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -9,10 +10,15 @@ from numpy.typing import NDArray
 
 from replication.base.errors import InputError, UnmeasurableError
 from replication.judge.statistics import (
+    OUT_OF_RANGE,
+    Limits,
+    mean_and_spread,
     pooled_std,
+    shifted,
     sign_interval,
     sign_test_above,
     sign_test_below,
+    size_exponent,
     t_interval,
     t_test_above,
     t_test_below,
@@ -22,6 +28,7 @@ from replication.judge.statistics import (
 )
 from replication.judge.verdicts import FEWEST_SEEDS
 from replication.study.claims import Bounds, Equivalence, Interval, Published, Statistical, Test
+from replication.study.evidence import AT_LEAST, AT_MOST, CENSORED, UNKNOWN
 from replication.study.seeds import format_seeds
 
 Floats = NDArray[np.float64]
@@ -64,8 +71,8 @@ def _parts(evidence: pd.DataFrame) -> list[pd.DataFrame]:
 def compare_cells(judged: Judged) -> Iterator[Numbers]:
     """Yield the numbers of each `Comparison`, with uncorrected p values or the decision.
 
-    A cell in which a seed's value is not finite, as after a training that diverged, has the reason
-    in place of numbers, under the name `UNMEASURED`.
+    A cell that cannot be compared, as after a training that diverged, has the reason in place of
+    numbers, under the name `UNMEASURED`.
 
     Raises:
         UnmeasurableError: if the claim could not be measured, or its evidence is too little.
@@ -93,18 +100,30 @@ def compare_cells(judged: Judged) -> Iterator[Numbers]:
         raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
     for cell, rows in judged.evidence.groupby("cell", sort=False):
         is_lost = ~np.isfinite(rows["value"].to_numpy(np.float64))
-        lost = sorted({int(seed) for seed in rows["seed"][is_lost]}) if "seed" in rows else []
-        if lost and isinstance(judged.test, Statistical):
-            reason = f"'{cell}' is not measured, as seed {format_seeds(lost)} has no finite value"
-            yield {"cell": str(cell), "is_robustness": cell in beside, UNMEASURED: reason}
-            continue
         try:
+            if is_lost.any() and isinstance(judged.test, Statistical):
+                raise UnmeasurableError(_lost_in_words(rows[is_lost]))
             found = compare(judged.test, rows)
-            yield {"cell": str(cell), "is_robustness": cell in beside, **found}
         except UnmeasurableError as error:
-            raise UnmeasurableError(f"in '{cell}' {error.message}") from error
+            if not isinstance(judged.test, Statistical):
+                raise UnmeasurableError(f"in '{cell}' {error.message}") from error
+            found = {UNMEASURED: f"'{cell}' is not measured, as {error.message}"}
         except InputError as error:
             raise InputError(f"claim {judged.claim}, {cell}: {error.message}") from error
+        yield {"cell": str(cell), "is_robustness": cell in beside, **found}
+
+
+def _lost_in_words(rows: pd.DataFrame) -> str:
+    """Return why rows have no finite value: in which experiment the training of a seed diverged."""
+    reasons = []
+    for experiment, own in rows.groupby(_words(rows, "diverged"), sort=False):
+        seeds = format_seeds(sorted({int(seed) for seed in own["seed"]}))
+        reasons.append(
+            f"the training of seed {seeds} diverged in experiment {experiment}"
+            if experiment
+            else f"seed {seeds} has no finite value"
+        )
+    return " and ".join(reasons)
 
 
 def _check_seeds(judged: Judged) -> None:
@@ -135,7 +154,7 @@ def _compare_with_bounds(test: Bounds, rows: pd.DataFrame) -> Numbers:
 
 def _compare_with_published(test: Published, rows: pd.DataFrame) -> Numbers:
     difference = _only_value(rows, "value") - _only_value(rows, "published")
-    return _check_range(difference, -test.tolerance, test.tolerance)
+    return _check_range(_in_range(difference), -test.tolerance, test.tolerance)
 
 
 def _check_range(value: float, lower: float | None, upper: float | None) -> Numbers:
@@ -147,31 +166,37 @@ def _check_range(value: float, lower: float | None, upper: float | None) -> Numb
 def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
     values, matters = _values(rows), test.smallest_effect or 0
     above, below, interval = _BY_CENTER[test.center]
+    low, high = known_ends(rows.sort_values("seed"))
+    if test.center == "mean" and not np.array_equal(low, high):
+        raise UnmeasurableError(
+            f"{_censored_in_words(rows)}, and no test of a mean takes a value of which one end"
+            " alone is known; `center: median` in its test does"
+        )
     lower = None if test.lower is None else test.lower + matters
     upper = None if test.upper is None else test.upper - matters
     inside, outside, less = [], [], []
     if lower is not None:
-        inside.append(above(values, lower))
-        outside.append(below(values, lower - 2 * matters))
-        less.append(below(values, lower))
+        inside.append(above(low, lower))
+        outside.append(below(high, lower - 2 * matters))
+        less.append(below(high, lower))
     if upper is not None:
-        inside.append(below(values, upper))
-        outside.append(above(values, upper + 2 * matters))
-        less.append(above(values, upper))
+        inside.append(below(high, upper))
+        outside.append(above(low, upper + 2 * matters))
+        less.append(above(low, upper))
     bound = float((test.lower if test.lower is not None else test.upper) or 0)
     numbers = {
-        "estimate": float(values.mean() if test.center == "mean" else np.median(values)),
-        "interval": lambda confidence: interval(values, confidence),
+        **(_median(low, high) if test.center == "median" else _mean(values)),
+        "interval": lambda level: Limits(interval(low, level).low, interval(high, level).high),
         "ends": len(inside),
         "lower": lower,
         "upper": upper,
         "bound": bound if len(inside) == 1 else None,
-        "effect": _standardised_mean(values - bound),
+        "effect": _standardised_distance(values, bound),
         "p": max(inside),
         "p_against": min(1, len(outside) * min(outside)),
     }
     if matters:
-        numbers["p_none"] = max(above(values, bound - matters), below(values, bound + matters))
+        numbers["p_none"] = max(above(low, bound - matters), below(high, bound + matters))
         numbers["p_less"] = less[0]
     return numbers
 
@@ -185,15 +210,21 @@ _BY_CENTER = {
 
 def _test_equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
     ours, paper = (_values(rows[rows["sample"] == name]) for name in ("ours", "paper"))
-    margin = test.margin * pooled_std(ours, paper)
-    difference = float(ours.mean() - paper.mean())
+    if not np.array_equal(*known_ends(rows)):
+        raise UnmeasurableError(
+            f"{_censored_in_words(rows)}, and an equivalence takes no value of which one end alone"
+            " is known"
+        )
+    differ = _seeds_differ(ours, paper)
+    margin = _in_range(test.margin * pooled_std(ours, paper), sys.float_info.min * differ)
+    difference = _in_range(mean_and_spread(ours)[0] - mean_and_spread(paper)[0])
     return {
         "estimate": difference,
         "interval": lambda confidence: welch_interval(ours, paper, confidence),
         "ends": 2,
         "lower": -margin,
         "upper": margin,
-        "effect": difference * test.margin / margin if _seeds_differ(ours, paper) else None,
+        "effect": difference * test.margin / margin if differ else None,
         "p": welch_equivalence(ours, paper, margin),
         "p_against": min(1, 2 * welch_beyond(ours, paper, margin)),
     }
@@ -220,17 +251,83 @@ def _only_value(rows: pd.DataFrame, column: str) -> float:
     return value
 
 
-def _standardised_mean(values: Floats) -> float | None:
-    """Return the mean in standard deviations of one seed; none if all seeds agree."""
-    if not _seeds_differ(values):
-        return None
+def _standardised_distance(values: Floats, bound: float) -> float | None:
+    """Return the mean's distance from a bound in standard deviations of one seed.
+
+    There is none if all seeds agree.
+    """
     with np.errstate(all="ignore"):
-        found = float(values.mean() / values.std(ddof=1))
-    if not np.isfinite(found):
-        raise UnmeasurableError("numbers are too small or too large to be compared")
-    return found
+        distances = values - bound
+    if not np.isfinite(distances).all():
+        raise UnmeasurableError(OUT_OF_RANGE)
+    if not _seeds_differ(distances):
+        return None
+    mean, spread = mean_and_spread(distances)
+    return mean / _in_range(spread, sys.float_info.min)
 
 
 def _seeds_differ(*samples: Floats) -> bool:
     """Say whether seeds differ by more than rounding."""
-    return any(np.ptp(values) > 1e-12 * np.abs(values).max() for values in samples)
+    scaled = (shifted(values, -size_exponent(values)) for values in samples)
+    return any(np.ptp(values) > 1e-12 * np.abs(values).max() for values in scaled)
+
+
+def known_ends(rows: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Return the lower and the upper ends that are known of values; infinite where none is.
+
+    Both are the value itself, except where the column `censored` says otherwise, see `CENSORED`.
+    """
+    values = rows["value"].to_numpy(np.float64)
+    words = _words(rows, "censored")
+    if wrong := {*words} - {"", *CENSORED}:
+        raise InputError(
+            f"the column censored has '{wrong.pop()}', and may have {', '.join(CENSORED)}"
+        )
+    return (
+        np.where(words.isin([AT_MOST, UNKNOWN]), -np.inf, values),
+        np.where(words.isin([AT_LEAST, UNKNOWN]), np.inf, values),
+    )
+
+
+def _words(rows: pd.DataFrame, column: str) -> "pd.Series[str]":
+    """Return a column of words, empty where it has none."""
+    found = rows[column] if column in rows else [""] * len(rows)
+    return pd.Series(["" if pd.isna(word) else str(word) for word in found], rows.index, "str")
+
+
+def _censored_in_words(rows: pd.DataFrame) -> str:
+    first = rows[rows["censored"].isin(CENSORED)].iloc[0]
+    return f"the value of seed {first['seed']:.0f} is {first['censored']} {first['value']:g}"
+
+
+def _mean(values: Floats) -> Numbers:
+    return {"estimate": mean_and_spread(values)[0]}
+
+
+def _median(low: Floats, high: Floats) -> Numbers:
+    """Return the median, and whether it is known from one side alone."""
+    least, most = (_middle(np.sort(ends)) for ends in (low, high))
+    if least == most:
+        return {"estimate": least}
+    if np.isinf(least) and np.isinf(most):
+        raise UnmeasurableError("its median is known neither from below nor from above")
+    if np.isinf(least):
+        return {"estimate": most, "censored": AT_MOST}
+    return {"estimate": least, "censored": AT_LEAST}
+
+
+def _middle(ordered: Floats) -> float:
+    """Return the median; the two values in the middle may be too large for their sum."""
+    low, high = ordered[(ordered.size - 1) // 2], ordered[ordered.size // 2]
+    return float(low if low == high else low / 2 + high / 2)
+
+
+def _in_range(number: float, least: float = 0) -> float:
+    """Return a number that was computed, unless it overflowed or is too small to have all digits.
+
+    Raises:
+        UnmeasurableError: if it is.
+    """
+    if not least <= abs(number) <= sys.float_info.max:
+        raise UnmeasurableError(OUT_OF_RANGE)
+    return number

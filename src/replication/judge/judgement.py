@@ -153,7 +153,7 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
     if seeds < FEWEST_SEEDS:
         few = f"{seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}; {verdict.summary}"
         return verdict.model_copy(update={"verdict": "not tested", "summary": few})
-    same = [item.cell for item in verdict.counted if item.effect is None]
+    same = [item.cell for item in verdict.counted if item.effect is None and not item.censored]
     if same:
         constant = f"the seeds of '{same[0]}' do not differ; {verdict.summary}"
         return verdict.model_copy(update={"verdict": "not tested", "summary": constant})

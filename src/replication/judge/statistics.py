@@ -3,6 +3,9 @@
 Every seed is one independent draw; a comparison whose value does not depend on the seed has zero
 variance, and its p is then 0 if the claim holds and 1 if not. p is the probability of data at
 least as favourable to the claim as the seeds' own, if the null hypothesis is true.
+
+Samples are computed in units of a power of two of their own size: so no square overflows or
+vanishes, and every other number keeps its bits.
 """
 
 import math
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
+OUT_OF_RANGE = "numbers are too small or too large to be compared"
+"""Reason why a comparison is not measured whose numbers no computer holds."""
 
 
 class Limits(NamedTuple):
@@ -31,19 +36,30 @@ class Limits(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """Size, mean and unbiased variance of seeds."""
+    """Size, mean and unbiased variance of seeds, in units of 2^exponent."""
 
     size: int
     mean: float
     variance: float
+    exponent: int
+
+    def in_units(self, exponent: int) -> "_Sample":
+        """Return the sample in other units."""
+        shift = self.exponent - exponent
+        mean, variance = shifted(self.mean, shift), shifted(self.variance, 2 * shift)
+        return _Sample(self.size, float(mean), float(variance), exponent)
 
 
 class _Estimate(NamedTuple):
-    """An estimate whose distance from the truth, over its error, is Student's t."""
+    """An estimate whose distance from the truth, over its error, is Student's t.
+
+    Value and error are in units of 2^exponent.
+    """
 
     value: float
     error: float
     dof: float
+    exponent: int
 
 
 def t_interval(values: ArrayLike, confidence: float) -> Limits:
@@ -99,7 +115,7 @@ def t_test_above(values: ArrayLike, bound: float) -> float:
         InputError: for fewer than 2 seeds, or a value or bound that is not finite.
     """
     mean = _mean(values)
-    return _tail(mean.value - _finite(bound, "bound"), mean)
+    return _tail(mean.value - _in_units(_finite(bound, "bound"), mean), mean)
 
 
 def t_test_below(values: ArrayLike, bound: float) -> float:
@@ -114,7 +130,7 @@ def sign_test_above(values: ArrayLike, bound: float) -> float:
     the spread, where that of a mean does not over a few skewed seeds.
 
     Args:
-        values: [n] one value per seed.
+        values: [n] one value per seed; -inf where no lower end of a value is known.
         bound: lower bound that is claimed.
 
     Returns:
@@ -122,10 +138,9 @@ def sign_test_above(values: ArrayLike, bound: float) -> float:
         for that.
 
     Raises:
-        InputError: for fewer than 2 seeds, or a value or bound that is not finite.
+        InputError: for fewer than 2 seeds, a value that is no number, or an infinite bound.
     """
-    _sample(values)
-    array = np.asarray(values, dtype=np.float64)
+    array = _ordinal(values)
     return _at_least(int(np.count_nonzero(array > _finite(bound, "bound"))), array.size)
 
 
@@ -138,18 +153,19 @@ def sign_interval(values: ArrayLike, confidence: float) -> Limits:
     """Return the interval for the median; sign tests begin to pass at the interval's ends.
 
     Args:
-        values: [n] one value per seed.
+        values: [n] one value per seed; infinite where one of its ends is not known.
         confidence: least probability that the interval covers the median.
 
     Returns:
         The interval; from -inf to inf where no number of signs suffices.
 
     Raises:
-        InputError: as `t_interval`.
+        InputError: for fewer than 2 seeds, a value that is no number, or a confidence outside
+            (0, 1).
     """
     _check_confidence(confidence)
-    size = _sample(values).size
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    ordered = np.sort(_ordinal(values))
+    size = ordered.size
     level = (1 - confidence) / 2 * (1 + 1e-12)
     enough = (count for count in range(size + 1) if _at_least(count, size) <= level)
     needed = next(enough, None)
@@ -176,9 +192,9 @@ def pooled_std(a: ArrayLike, b: ArrayLike) -> float:
     Raises:
         InputError: for fewer than 2 seeds, or a value that is not finite.
     """
-    first, second = _sample(a), _sample(b)
+    first, second = _in_same_units(a, b)
     squares = (first.size - 1) * first.variance + (second.size - 1) * second.variance
-    return math.sqrt(squares / (first.size + second.size - 2))
+    return float(shifted(math.sqrt(squares / (first.size + second.size - 2)), first.exponent))
 
 
 def welch_interval(a: ArrayLike, b: ArrayLike, confidence: float) -> Limits:
@@ -230,7 +246,7 @@ def welch_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:
     difference = _difference(a, b)
     if difference.value == 0 and difference.error == 0:
         return 0.0
-    return _tail(margin - abs(difference.value), difference)
+    return _tail(_in_units(margin, difference) - abs(difference.value), difference)
 
 
 def welch_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
@@ -251,7 +267,8 @@ def welch_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
         InputError: for fewer than 2 seeds, or a value or margin that is not finite.
     """
     difference = _difference(a, b)
-    return _tail(abs(difference.value) - _finite(margin, "margin"), difference)
+    beyond = abs(difference.value) - _in_units(_finite(margin, "margin"), difference)
+    return _tail(beyond, difference)
 
 
 def resolution(
@@ -281,35 +298,88 @@ def resolution(
     return float(found) * error
 
 
-def _sample(values: ArrayLike) -> _Sample:
+def _ordinal(values: ArrayLike, *, finite: bool = False) -> Floats:
+    """Return values that can be put in order, and computed with if they are finite."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or array.size < 2:
         raise UnmeasurableError(
             f"a test over seeds needs a list of 2 or more values, not values of shape {array.shape}"
         )
-    _check_finite(array)
+    wrong = np.count_nonzero(~np.isfinite(array) if finite else np.isnan(array))
+    if wrong:
+        raise UnmeasurableError(
+            f"every value of a test must be {'finite' if finite else 'a number'}, but {wrong} of"
+            f" {array.size} are not"
+        )
+    return array
+
+
+def _sample(values: ArrayLike) -> _Sample:
+    array = _ordinal(values, finite=True)
+    exponent = size_exponent(array)
+    scaled = shifted(array, -exponent)
     # Relative to the first, equal values have their own mean and zero variance despite rounding.
-    shifted = array - array[0]
-    return _Sample(array.size, float(array[0] + shifted.mean()), float(shifted.var(ddof=1)))
+    apart = scaled - scaled[0]
+    mean, variance = scaled[0] + apart.mean(), apart.var(ddof=1)
+    return _Sample(array.size, float(mean), float(variance), exponent)
+
+
+def size_exponent(array: Floats) -> int:
+    """Return the least exponent of two that is above all of an array's values, whatever the sign.
+
+    Divided by that power, the values lie between -1 and 1; all numbers that are computed from them
+    have the bits that they would have without, except where these would overflow or vanish.
+    """
+    return int(np.frexp(np.abs(array).max())[1])
+
+
+def shifted(numbers: ArrayLike, exponent: int) -> Floats:
+    """Return numbers times 2^exponent, infinite where that is too large."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.ldexp(np.asarray(numbers, dtype=np.float64), exponent))
+
+
+def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
+    """Return mean and standard deviation of seeds, as numpy has them where no number overflows."""
+    array = np.asarray(values, dtype=np.float64)
+    exponent = size_exponent(array)
+    scaled = shifted(array, -exponent)
+    mean, spread = shifted([scaled.mean(), scaled.std(ddof=1)], exponent)
+    return float(mean), float(spread)
+
+
+def _in_same_units(a: ArrayLike, b: ArrayLike) -> tuple[_Sample, _Sample]:
+    """Return two samples in the units of the larger one that has a variance."""
+    first, second = _sample(a), _sample(b)
+    varied = [each.exponent for each in (first, second) if each.variance]
+    exponent = max(varied or [first.exponent, second.exponent])
+    return first.in_units(exponent), second.in_units(exponent)
+
+
+def _in_units(number: float, estimate: _Estimate) -> float:
+    """Return a number in the units of an estimate."""
+    return float(shifted(number, -estimate.exponent))
 
 
 def _mean(values: ArrayLike) -> _Estimate:
     sample = _sample(values)
-    return _Estimate(sample.mean, math.sqrt(sample.variance / sample.size), sample.size - 1)
+    error = math.sqrt(sample.variance / sample.size)
+    return _Estimate(sample.mean, error, sample.size - 1, sample.exponent)
 
 
 def _difference(a: ArrayLike, b: ArrayLike) -> _Estimate:
-    first, second = _sample(a), _sample(b)
+    first, second = _in_same_units(a, b)
     u, v = first.variance / first.size, second.variance / second.size
     share = u / (u + v) if u + v > 0 else 0.5
     dof = 1 / (share**2 / (first.size - 1) + (1 - share) ** 2 / (second.size - 1))
-    return _Estimate(first.mean - second.mean, math.sqrt(u + v), dof)
+    return _Estimate(first.mean - second.mean, math.sqrt(u + v), dof, first.exponent)
 
 
 def _limits(estimate: _Estimate, confidence: float) -> Limits:
     _check_confidence(confidence)
     half = -float(scipy.special.stdtrit(estimate.dof, (1 - confidence) / 2)) * estimate.error
-    return Limits(estimate.value - half, estimate.value + half)
+    low, high = shifted([estimate.value - half, estimate.value + half], estimate.exponent)
+    return Limits(float(low), float(high))
 
 
 def _check_confidence(confidence: float) -> None:
@@ -319,6 +389,8 @@ def _check_confidence(confidence: float) -> None:
 
 def _tail(excess: float, estimate: _Estimate) -> float:
     """Return P(T >= excess / error), or its limit as the error vanishes."""
+    if math.isnan(excess):
+        raise UnmeasurableError(OUT_OF_RANGE)
     if estimate.error == 0:
         return 0.0 if excess > 0 else 1.0
     return float(scipy.special.stdtr(estimate.dof, -excess / estimate.error))
@@ -328,11 +400,3 @@ def _finite(number: float, name: str) -> float:
     if not math.isfinite(number):
         raise InputError(f"the {name} must be finite, but is {number}")
     return number
-
-
-def _check_finite(array: Floats) -> None:
-    wrong = np.count_nonzero(~np.isfinite(array))
-    if wrong:
-        raise UnmeasurableError(
-            f"every value of a test must be finite, but {wrong} of {array.size} are not"
-        )

@@ -89,10 +89,15 @@ def estimate_and_range(
     if not comparisons:
         return "", ""
     worst = least_favourable(comparisons_that_count(comparisons))
-    needed = range_in_words(worst.lower, worst.upper, number)
-    if worst.low is None or worst.high is None:
-        return number(worst.estimate), needed
-    return f"{number(worst.estimate)} ({number(worst.low)} to {number(worst.high)})", needed
+    return estimate_in_words(worst, number), range_in_words(worst.lower, worst.upper, number)
+
+
+def estimate_in_words(item: Comparison, number: Callable[[float], str]) -> str:
+    """Return an estimate, such as "3" or "at least 3", with its interval if that has two ends."""
+    estimate = " ".join(filter(None, [item.censored, number(item.estimate)]))
+    if item.low is None or item.high is None:
+        return estimate
+    return f"{estimate} ({number(item.low)} to {number(item.high)})"
 
 
 def _unfavourableness(item: Comparison) -> tuple[int, float]:

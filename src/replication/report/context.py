@@ -247,9 +247,11 @@ def _add_synonyms(text: str, groups: Sequence[Sequence[str]]) -> str:
 def _estimates(comparisons: Sequence[Comparison]) -> str:
     if not comparisons:
         return ""
-    estimates = [item.estimate for item in comparisons]
-    least, largest = number(min(estimates)), number(max(estimates))
-    return least if least == largest else f"{least} to {largest} in {len(estimates)} comparisons"
+    least, largest = (
+        " ".join(filter(None, [item.censored, number(item.estimate)]))
+        for item in (pick(comparisons, key=lambda each: each.estimate) for pick in (min, max))
+    )
+    return least if least == largest else f"{least} to {largest} in {len(comparisons)} comparisons"
 
 
 def _axis(test: Test) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from replication.figures.typeset import number, power_of_ten, typeset
 from replication.judge.verdicts import Comparison
+from replication.judge.wording import estimate_in_words
 
 WIDTH = 784
 _MARGIN = 10
@@ -117,10 +118,7 @@ def _breadth(text: str) -> float:
 
 
 def _text(item: Comparison) -> str:
-    estimate = number(item.estimate)
-    if item.low is None or item.high is None:
-        return estimate
-    return f"{estimate} ({number(item.low)} to {number(item.high)})"
+    return estimate_in_words(item, number)
 
 
 def _steps(least: float, largest: float) -> tuple[float, float, list[float]]:

@@ -1,4 +1,8 @@
-"""Evidence of a claim, from computed cases or from seeds."""
+"""Evidence of a claim, from computed cases or from seeds.
+
+A value of a seed may be known from one side alone, such as the update at which a network learns, if
+it did not within the budget. Then the column `censored` says so, by one of `CENSORED`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
@@ -12,6 +16,9 @@ from replication.base.errors import UnmeasurableError
 Arguments = ParamSpec("Arguments")
 Cases = Iterator[tuple[str, SupportsFloat]]
 """Name of each case, and the value that the bounds of the claim apply to."""
+CENSORED = AT_LEAST, AT_MOST, UNKNOWN = "at least", "at most", "unknown"
+"""Words of the column `censored`: the true value is the column `value` or more, or at most that; of
+a difference between two values of the same kind nothing is known. Other values have no word."""
 
 
 def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFrame]:

@@ -23,8 +23,9 @@ from replication.base.markdown import table
 from replication.base.strict import unknown_key
 from replication.figures.typeset import number
 from replication.judge.abstract import mark_sentences
+from replication.judge.comparisons import known_ends
 from replication.judge.judgement import outcome
-from replication.judge.statistics import pooled_std
+from replication.judge.statistics import mean_and_spread, pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -86,14 +87,14 @@ class Answer(NamedTuple):
 class Sample(NamedTuple):
     """The seeds of one comparison."""
 
-    seeds: Floats
-    """[n] Value of each seed; of two samples, ours minus the mean of the paper's."""
+    mean: float
+    """Mean of the seeds; of two samples, ours minus the paper's."""
     spread: float
     """Standard deviation of one seed."""
     others: int = 0
     """Number of seeds of the paper's sample, which stays the same; 0 without such a sample."""
-    by_signs: bool = False
-    """True for sign tests, false for t tests."""
+    known_ends: tuple[Floats, Floats] | None = None
+    """Known ends of each value, for sign tests; none for t tests."""
 
 
 class Plan(NamedTuple):
@@ -130,7 +131,8 @@ def plan_comparison(test: Statistical, rows: pd.DataFrame, cell: str, family: in
 def _one_sample(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
     assert isinstance(test, Interval)
     values = rows["value"].to_numpy(np.float64)
-    sample = Sample(values, float(values.std(ddof=1)), by_signs=test.center == "median")
+    known = known_ends(rows) if test.center == "median" else None
+    sample = Sample(*mean_and_spread(values), known_ends=known)
     matters = test.smallest_effect or 0
     bounds = [(1, test.lower), (-1, test.upper)]
     ends = [Edge(sign, bound + sign * matters) for sign, bound in bounds if bound is not None]
@@ -151,12 +153,13 @@ def _two_samples(test: Equivalence, rows: pd.DataFrame) -> tuple[Sample, list[An
     margin = test.margin * spread
     answers = [Answer("holds", [Edge(1, -margin), Edge(-1, margin)])]
     answers += [Answer("fails", [Edge(sign, sign * margin)], 2) for sign in (1, -1)]
-    return Sample(ours - paper.mean(), spread, others=paper.size), answers
+    difference, _ = mean_and_spread(ours - mean_and_spread(paper)[0])
+    return Sample(difference, spread, others=paper.size), answers
 
 
 def _seeds_needed(sample: Sample, answer: Answer, level: float) -> int:
     """Return the least number of seeds with which all tests pass; `MOST_SEEDS` + 1 if none is."""
-    power = _sign_test_power if sample.by_signs else _t_test_power
+    power = _sign_test_power if sample.known_ends else _t_test_power
     missed = sum(1 - power(sample, edge, level / answer.ways) for edge in answer.edges)
     enough = SEED_NUMBERS[1 - missed >= PROBABILITY]
     return int(enough[0]) if enough.size else MOST_SEEDS + 1
@@ -164,7 +167,7 @@ def _seeds_needed(sample: Sample, answer: Answer, level: float) -> int:
 
 def _t_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
     """Return the probability that a t test passes, by number of seeds."""
-    inside = edge.sign * (sample.seeds.mean() - edge.place)
+    inside = edge.sign * (sample.mean - edge.place)
     if inside <= 0 or sample.spread == 0:
         return np.zeros(SEED_NUMBERS.size)
     others = sample.others
@@ -178,8 +181,10 @@ def _t_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
 
 def _sign_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
     """Return the probability that a sign test passes, by number of seeds."""
-    inside = np.count_nonzero(edge.sign * (sample.seeds - edge.place) > 0)
-    share = (inside + 0.5) / (sample.seeds.size + 1)
+    assert sample.known_ends is not None
+    low, high = sample.known_ends
+    inside = np.count_nonzero(low > edge.place if edge.sign > 0 else high < edge.place)
+    share = (inside + 0.5) / (low.size + 1)
     needed = scipy.stats.binom.isf(level, SEED_NUMBERS, 0.5) + 1
     return np.asarray(scipy.stats.binom.sf(needed - 1, SEED_NUMBERS, share))
 

@@ -23,6 +23,8 @@ Parsed = TypeVar("Parsed", bound=Strict)
 MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
 EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
 EVIDENCE_COLUMNS = ("claim", "cell", "sample", "seed", "value", "published")
+RARE_COLUMNS = ("censored", "diverged")
+"""Further columns of evidence, left out if they are empty: see `known_ends` and `note_diverged`."""
 _NUMBERS: dict[Hashable, Any] = {"seed": "Int64", "value": "float64", "published": "float64"}
 _REMEDY = (
     "restore the reference with git, or make it again with `snakemake reference --config study={}`"
@@ -166,12 +168,13 @@ def read_numbers(path: Path) -> pd.DataFrame:
     """
     kinds: dict[Hashable, Any] = {"digest": "str"}
     if path.name == EVIDENCE:
-        kinds = {**dict.fromkeys(("claim", "cell", "sample"), "str"), **_NUMBERS}
+        kinds = {**dict.fromkeys(("claim", "cell", "sample", *RARE_COLUMNS), "str"), **_NUMBERS}
     try:
         table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=MISSING)
     except (OSError, ValueError) as error:
         raise unreadable_error(path, error) from error
-    if path.name == EVIDENCE and list(table) != list(EVIDENCE_COLUMNS):
+    usual = [name for name in table if name not in RARE_COLUMNS]
+    if path.name == EVIDENCE and usual != list(EVIDENCE_COLUMNS):
         raise _damaged_error(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
     return table
 
@@ -179,12 +182,14 @@ def read_numbers(path: Path) -> pd.DataFrame:
 def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the evidence of all measured claims as one table, see `EVIDENCE_COLUMNS`."""
     tables = [
-        table.assign(claim=claim).reindex(columns=list(EVIDENCE_COLUMNS))
+        table.assign(claim=claim).reindex(columns=[*EVIDENCE_COLUMNS, *RARE_COLUMNS])
         for claim, table in evidence.items()
         if UNMEASURED not in table
     ]
     empty = pd.DataFrame(columns=list(EVIDENCE_COLUMNS))
-    return pd.concat([table.astype(_NUMBERS) for table in tables or [empty]], ignore_index=True)
+    together = pd.concat([table.astype(_NUMBERS) for table in tables or [empty]], ignore_index=True)
+    rare = [name for name in RARE_COLUMNS if name in together]
+    return together.drop(columns=[name for name in rare if together[name].isin(["", None]).all()])
 
 
 def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -218,7 +223,11 @@ def judge_again(
         robustness: texts in the names of comparisons that do not count.
     """
     own = {
-        claim: table.dropna(axis="columns", how="all") for claim, table in evidence.groupby("claim")
+        # All values of a claim are missing if all its trainings diverged.
+        claim: table.drop(
+            columns=[name for name in table if name != "value" and table[name].isna().all()]
+        )
+        for claim, table in evidence.groupby("claim")
     }
     verdicts: dict[str, Verdict] = {}
     for family in families:
