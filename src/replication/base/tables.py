@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -25,13 +25,15 @@ BLANK = hashlib.sha256(b"a table's digest").hexdigest()
 """Placeholder of a table's digest while that is computed; no other text has its value."""
 
 
-def write_table(path: Path, table: pd.DataFrame, provenance: Provenance) -> None:
-    """Write a table and its provenance as Parquet."""
+def write_table(
+    path: Path, table: pd.DataFrame, provenance: Provenance, notes: Mapping[str, str] | None = None
+) -> None:
+    """Write a table, its provenance, and notes on it by name, as Parquet."""
     plain = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata()
     whole = io.BytesIO()
     with pq.ParquetWriter(whole, plain.schema) as writer:
         writer.write_table(plain)
-        writer.add_key_value_metadata({PROVENANCE: make_record(provenance, BLANK)})
+        writer.add_key_value_metadata({**(notes or {}), PROVENANCE: make_record(provenance, BLANK)})
     blank = whole.getvalue()
     marked = blank.replace(BLANK.encode(), _sha256(blank).encode())
     write_atomically(path, lambda stream: stream.write(marked))
@@ -55,6 +57,12 @@ def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFr
         # A damaged byte of the footer can make the reading fail in any way.
         raise unreadable_error(path, error) from error
     return table
+
+
+def read_note(path: Path, name: str) -> str | None:
+    """Return a note on a table that `read_table` has read; none if it has no such note."""
+    found: bytes | None = (pq.read_metadata(path).metadata or {}).get(name.encode())
+    return None if found is None else found.decode()
 
 
 def _sha256(content: bytes) -> str:

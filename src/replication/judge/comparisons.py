@@ -1,7 +1,7 @@
 """Numbers of a claim's comparisons: the declared test of each, with uncorrected p values."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,57 @@ class Judged(NamedTuple):
 def missing_evidence(reason: str) -> pd.DataFrame:
     """Return a table that says, in place of evidence, why there is none."""
     return pd.DataFrame({UNMEASURED: [reason]})
+
+
+def diverged_in_words(lost: Mapping[str, Sequence[int]]) -> str:
+    """Return which trainings diverged: seeds by experiment."""
+    return " and ".join(
+        f"the training of seed {format_seeds(seeds)} diverged in experiment {experiment}"
+        for experiment, seeds in lost.items()
+    )
+
+
+def without_diverged(
+    evidence: pd.DataFrame, left: pd.DataFrame | None, lost: Mapping[str, Sequence[int]]
+) -> pd.DataFrame:
+    """Return evidence without the numbers that depend on trainings that diverged.
+
+    Args:
+        evidence: of all trainings.
+        left: evidence of the other trainings; None if there is none, and then every number of a
+            seed that diverged is taken to depend on its training.
+        lost: seeds that diverged, by experiment.
+
+    Returns:
+        The evidence with the column `diverged`: the experiment in which the training of the seed
+        of a number that was taken away diverged.
+
+    Raises:
+        UnmeasurableError: if a number that is of no seed depends on such a training.
+    """
+    if not pd.api.types.is_numeric_dtype(evidence["value"]):
+        return evidence
+    keys = [name for name in ("cell", "sample", "seed") if name in evidence]
+    if left is None:
+        seeds = {seed for each in lost.values() for seed in each}
+        is_lost = [seed in seeds for seed in evidence.get("seed", ())] or [True] * len(evidence)
+    else:
+        known = dict(zip(_places(left, keys), left["value"], strict=True))
+        places = zip(_places(evidence, keys), evidence["value"], strict=True)
+        is_lost = [known.get(place) != value for place, value in places]
+    if not any(is_lost):
+        return evidence
+    if "seed" not in evidence:
+        raise UnmeasurableError(diverged_in_words(lost))
+    where = [
+        " and ".join(name for name, seeds in lost.items() if gone and seed in seeds)
+        for seed, gone in zip(evidence["seed"], is_lost, strict=True)
+    ]
+    return evidence.assign(value=evidence["value"].mask(np.array(is_lost)), diverged=where)
+
+
+def _places(evidence: pd.DataFrame, keys: list[str]) -> list[tuple[Any, ...]]:
+    return [*evidence[keys].itertuples(index=False, name=None)]
 
 
 def sample_sizes(evidence: pd.DataFrame) -> list[int]:
@@ -117,11 +168,11 @@ def _lost_in_words(rows: pd.DataFrame) -> str:
     """Return why rows have no finite value: in which experiment the training of a seed diverged."""
     reasons = []
     for experiment, own in rows.groupby(_words(rows, "diverged"), sort=False):
-        seeds = format_seeds(sorted({int(seed) for seed in own["seed"]}))
+        seeds = sorted({int(seed) for seed in own["seed"]})
         reasons.append(
-            f"the training of seed {seeds} diverged in experiment {experiment}"
+            diverged_in_words({str(experiment): seeds})
             if experiment
-            else f"seed {seeds} has no finite value"
+            else f"seed {format_seeds(seeds)} has no finite value"
         )
     return " and ".join(reasons)
 

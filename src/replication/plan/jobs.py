@@ -163,7 +163,8 @@ class Jobs:
         read = [
             (self.recipe(each), self.tasks[each].seeds) for each in task.reads if each in self.tasks
         ]
-        return made_by(task.program, task.settings, list(task.seeds), read)
+        gaps = [gap for each in task.reads for gap in self._gaps(task, each)]
+        return made_by(task.program, task.settings, list(task.seeds), read, gaps)
 
     def is_made_otherwise(self, output: str, path: str) -> bool:
         """Say whether an output is made otherwise than the table says for a path."""
@@ -228,7 +229,8 @@ class Jobs:
 
     def _inputs(self, task: Task) -> Iterator[Input]:
         """Yield the inputs of a task; neighbours of the same recipe are one input."""
-        for (role, made), group in groupby(task.reads, self._made_by):
+        alike = groupby(task.reads, lambda path: (*self._made_by(path), self._gaps(task, path)))
+        for (role, made, gaps), group in alike:
             paths = list(group)
             if made is None:
                 yield Input(role="source", count=len(paths))
@@ -242,9 +244,15 @@ class Jobs:
                 seeds=None if seeds == list(map(stem, paths)) else seeds,
                 settings=tasks[0].settings if role == "metrics" else None,
                 mark=mark(self.made_by(paths[0])) if role == "table" else None,
+                gaps=list(gaps),
             )
         if task.published:
             yield Input(role="published", count=len(task.published))
+
+    def _gaps(self, task: Task, path: str) -> tuple[str, ...]:
+        """Return the gaps of an input that say which of its seeds count for a task."""
+        is_judged = task.stage == "evidence" and path in self.tasks
+        return self.tasks[path].gaps if is_judged else ()
 
     def _made_by(self, path: str) -> tuple[str, Recipe | None]:
         """Return stage and recipe of an input; none if no program made it."""

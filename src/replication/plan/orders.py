@@ -31,6 +31,8 @@ class Input(Strict):
     """Settings of the program that made metrics; none for other files."""
     mark: str | None = None
     """Mark that the checksum's file of a figure's table must have; none for other files."""
+    gaps: list[str] = []
+    """Gaps of the runs of metrics that evidence is measured on, see `Job.gaps`."""
 
 
 class Order(Strict):
@@ -53,7 +55,11 @@ class Order(Strict):
 
 
 def made_by(
-    program: str, settings: Any, seeds: list[int], read: Iterable[tuple[Recipe, Sequence[int]]]
+    program: str,
+    settings: Any,
+    seeds: list[int],
+    read: Iterable[tuple[Recipe, Sequence[int]]],
+    gaps: Iterable[str] = (),
 ) -> Provenance:
     """Return a file's provenance: the program, the settings, and the seeds of each kind of input.
 
@@ -64,12 +70,14 @@ def made_by(
         settings: settings of the program as plain JSON data.
         seeds: seeds that the file covers.
         read: recipe and seeds of every file that was read.
+        gaps: those of all inputs, see `Input.gaps`.
     """
     covered: dict[str, set[int]] = {}
     for recipe, covers in read:
         covered.setdefault(recipe.digest, set()).update(covers)
     found = provenance(program, settings, seeds, list(covered))
-    return found | {"covers": [format_seeds(sorted(each)) for each in covered.values()]}
+    found["covers"] = [format_seeds(sorted(each)) for each in covered.values()]
+    return found | ({"gaps": allowed} if (allowed := sorted({*gaps})) else {})
 
 
 class Orders(Strict):
@@ -85,7 +93,8 @@ class Orders(Strict):
     def to_record(self) -> str:
         """Return the part of the document that decides the files' content, for the records.
 
-        Gaps are not part of it: no file is made anew because others of its values are refused.
+        Gaps of a file's own are not part of it: they change no number of the file. Those of metrics
+        are, where they say which seeds count.
         """
         return self.model_dump_json(
             exclude_defaults=True, exclude={"orders": {"__all__": {"gaps"}}}

@@ -118,9 +118,10 @@ class Tasks:
             self._add(self._jobs.run(name, run), self._task("runs", "train", job, reads))
         runs = [self._jobs.run(name, run) for run in experiment.runs]
         seeds = self._jobs.seeds(name)
+        gaps = tuple(dict.fromkeys(gap for job in experiment.runs.values() for gap in job.gaps))
         for metric, job in experiment.metrics.items():
             reads = (*runs, *self._data_paths(job, f"{name}, {metric}"))
-            task = self._task("metrics", "measure", job._replace(seeds=seeds), reads)
+            task = self._task("metrics", "measure", job._replace(seeds=seeds, gaps=gaps), reads)
             self._add(self._jobs.metric(name, metric), task)
 
     def _data_paths(self, job: Job, where: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import click
 from replication.base.errors import InputError
 from replication.base.strict import shorten
 from replication.plan.orders import Orders
-from replication.run.stages import diverged_seeds, make_output
+from replication.run.stages import make_output, seeds_not_finite
 from replication.run.work import Work, given_files
 
 _FILE = click.Path(path_type=Path)
@@ -43,14 +43,13 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
         work = Work(order, given, output, checksum)
         try:
             make_output(work)
+        except InputError as error:
+            if order.stage != "metrics" or not (remedy := _remedy(work)):
+                raise
+            raise InputError(f"{output}: {error.message}; {remedy}") from error
         except (MemoryError, RuntimeError, ValueError) as error:
             if wrong := _matrix_failure(error):
-                remedy = "lower the learning rate of what it is made from"
-                if seeds := diverged_seeds(work):
-                    remedy = (
-                        f"experiment {output.parent.name} has runs that are not finite, of seed"
-                        f" {seeds}; {remedy}, or have the metric return NaN for such a seed"
-                    )
+                remedy = _remedy(work) or "lower the learning rate of what it is made from"
                 raise InputError(
                     f"{output}: {wrong}, as after a training that diverged; {remedy}"
                 ) from error
@@ -60,6 +59,16 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
                 f"{output}: does not fit into memory; the largest of its settings are"
                 f" {', '.join(_largest_settings(work))}: lower them, or let a job take fewer seeds"
             ) from error
+
+
+def _remedy(work: Work) -> str:
+    """Return the remedy for a metric that fails on a training that diverged; empty without one."""
+    if not (seeds := seeds_not_finite(work)):
+        return ""
+    return (
+        f"experiment {work.output.parent.name} has runs that are not finite, of seed {seeds}; lower"
+        " the learning rate of what it is made from, or have the metric return NaN for such a seed"
+    )
 
 
 def _matrix_failure(error: Exception) -> str | None:

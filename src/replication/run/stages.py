@@ -1,7 +1,7 @@
 """The stages of a study: the functions that make one file each, from data to verdict."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatch
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,10 @@ from replication.base.strict import shorten
 from replication.plan.orders import Order
 from replication.plan.stale_files import mark
 from replication.run.work import (
+    GAPS,
     Work,
     checksum,
+    diverged_seeds,
     given_files,
     parse_settings,
     read_published,
@@ -23,7 +25,9 @@ from replication.run.work import (
     refuse_changed_table,
     required_recipe,
     used_settings,
+    without_gaps,
 )
+from replication.study.contract import Run
 from replication.study.seeds import format_seeds
 
 if TYPE_CHECKING:
@@ -68,11 +72,13 @@ def _make_runs(work: Work) -> None:
     arrays = _with_seed_axis(_train(work, data, checkpoint), work)
     if wrong := _not_finite(arrays, work.order.gaps):
         seeds = format_seeds(_diverged(work.seeds, {name: arrays[name] for name in wrong}))
-        raise InputError(
+        said = (
             f"{work.output}: has numbers{seeds and f' of seed {seeds}'} that are not finite, in the"
-            f" array(s) {', '.join(wrong)}, as after a training that diverged; lower its learning"
-            " rate"
+            f" array(s) {', '.join(wrong)}, as after a training that diverged"
         )
+        if not seeds:
+            raise InputError(f"{said}; lower its learning rate")
+        click.echo(f"{said}; no claim takes them", err=True)
     write_arrays(work.output, arrays, work.provenance)
     checkpoint.remove()
 
@@ -125,8 +131,22 @@ def _train(work: Work, data: list[Any], checkpoint: _Resumable) -> Any:
 
 def _make_metrics(work: Work) -> None:
     data = [file.arrays for file in read_runs(work, "data")]
-    table = work.function(work.settings, read_runs(work, "runs"), data)
-    _write_returned(work, f"metric {work.output.stem}", table, ("seed",))
+    gaps: dict[str, list[int]] = {}
+    runs = _noting_gaps(read_runs(work, "runs"), gaps)
+    table = work.function(work.settings, runs, data)
+    for _ in runs:
+        pass  # a metric may leave runs unread
+    notes = {GAPS: json.dumps(gaps, sort_keys=True)} if gaps else None
+    _write_returned(work, f"metric {work.output.stem}", table, ("seed",), notes)
+
+
+def _noting_gaps(runs: Iterable[Run], gaps: dict[str, list[int]]) -> Iterator[Run]:
+    """Yield runs, and note the seeds of which an array is not finite, by name of the array."""
+    for run in runs:
+        for name in _not_finite(run.arrays):
+            lost = _diverged(run.seeds, {name: run.arrays[name]})
+            gaps[name] = sorted({*gaps.get(name, []), *lost})
+        yield run
 
 
 def _make_table(work: Work) -> None:
@@ -184,7 +204,7 @@ def _make_evidence(work: Work) -> None:
     try:
         if unlike := work.order.settings.get("unlike_published"):
             raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
-        table = work.function(*read_tables(work), *read_published(work), **used_settings(work))
+        table = _measured_evidence(work)
         _write_returned(work, f"claim {work.output.stem}", table, ("cell", "value"))
     except UnmeasurableError as error:
         from replication.judge.comparisons import missing_evidence
@@ -199,6 +219,38 @@ def _make_evidence(work: Work) -> None:
             f" {error}); mend the name of the column, or name the metrics that it reads under"
             " `data` of the claim"
         ) from error
+
+
+def _measured_evidence(work: Work) -> Any:
+    """Return the evidence of a claim, without numbers that depend on trainings that diverged.
+
+    These are the numbers that change if rows of such a training are left out.
+
+    Raises:
+        UnmeasurableError: if what is left does not suffice.
+    """
+    metrics = (item for item in work.given if item.role == "metrics")
+    lost = {item.experiment: seeds for item in metrics if (seeds := diverged_seeds(item))}
+    published, uses = read_published(work), used_settings(work)
+    if not lost:
+        return work.function(*read_tables(work), *published, **uses)
+
+    from replication.judge.comparisons import diverged_in_words, without_diverged
+
+    why = diverged_in_words(lost)
+    failures = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+    try:
+        whole = work.function(*read_tables(work), *published, **uses)
+    except UnmeasurableError as error:
+        raise UnmeasurableError(f"{why}; {error.message}") from error
+    except failures as error:
+        raise UnmeasurableError(f"{why}, and the claim cannot be measured with it") from error
+    _refuse_missing_columns(work, f"claim {work.output.stem}", whole, ("cell", "value"))
+    try:
+        left = work.function(*read_tables(work, without_diverged=True), *published, **uses)
+    except (UnmeasurableError, *failures):
+        left = None
+    return without_diverged(whole, left, lost)
 
 
 def _make_verdict(work: Work) -> None:
@@ -275,7 +327,13 @@ def draw_figure(
     make_output(Work(order, given, output, checked))
 
 
-def _write_returned(work: Work, made: str, table: Any, columns: Sequence[str]) -> None:
+def _write_returned(
+    work: Work,
+    made: str,
+    table: Any,
+    columns: Sequence[str],
+    notes: Mapping[str, str] | None = None,
+) -> None:
     """Write the table that the study's function returned.
 
     Raises:
@@ -285,7 +343,7 @@ def _write_returned(work: Work, made: str, table: Any, columns: Sequence[str]) -
 
     _refuse_missing_columns(work, made, table, columns)
     try:
-        write_table(work.output, table, work.provenance)
+        write_table(work.output, table, work.provenance, notes)
     except (TypeError, ValueError) as error:
         raise WrongTableError(
             f"{_named(work)}: the table of the {made} cannot be kept ({shorten(error, 200)}); every"
@@ -320,14 +378,12 @@ def _not_finite(arrays: Mapping[str, Any], gaps: Iterable[str] = ()) -> list[str
 
     return [
         name
-        for name, values in arrays.items()
-        if not any(fnmatch(name, pattern) for pattern in gaps)
-        and np.asarray(values).dtype.kind in "fc"
-        and not np.isfinite(values).all()
+        for name in without_gaps(arrays, gaps)
+        if np.asarray(arrays[name]).dtype.kind in "fc" and not np.isfinite(arrays[name]).all()
     ]
 
 
-def diverged_seeds(work: Work) -> str:
+def seeds_not_finite(work: Work) -> str:
     """Return the seeds of a metric's runs with values that are not finite, as a compact text."""
     runs = read_runs(work, "runs") if work.order.stage == "metrics" else []
     return format_seeds(sorted(seed for run in runs for seed in _diverged(run.seeds, run.arrays)))

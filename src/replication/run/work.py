@@ -3,7 +3,9 @@
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +19,8 @@ from replication.study.published_tables import check_published_table
 from replication.study.seeds import parse_seeds
 
 Function = Callable[..., Any]
+GAPS = "gaps"
+"""Note on a metric: the seeds of whose runs an array is not finite, by name of the array."""
 
 
 class Given(NamedTuple):
@@ -34,6 +38,13 @@ class Given(NamedTuple):
     """Settings that made a metric."""
     mark: str | None = None
     """Mark of the maker that the checksum file of a figure's table must have."""
+    gaps: Sequence[str] = ()
+    """Gaps of the runs of a metric, see `Job.gaps`."""
+
+    @property
+    def experiment(self) -> str:
+        """Experiment of a metric."""
+        return self.path.parent.name
 
 
 class Work(NamedTuple):
@@ -71,7 +82,8 @@ class Work(NamedTuple):
     def provenance(self) -> Provenance:
         """Provenance of the output."""
         read = [(item.recipe, item.seeds) for item in self.given if item.recipe]
-        return made_by(self.order.program, self.order.settings, self.seeds, read)
+        gaps = [gap for item in self.given for gap in item.gaps]
+        return made_by(self.order.program, self.order.settings, self.seeds, read, gaps)
 
 
 def parse_settings(function: Function, data: Any) -> Any:
@@ -99,7 +111,7 @@ def given_files(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
             path = next(rest)
             text = path.stem if item.seeds is None else item.seeds[index]
             seeds = parse_seeds(text) if item.recipe and text else []
-            yield Given(path, item.role, item.recipe, seeds, item.settings, item.mark)
+            yield Given(path, item.role, item.recipe, seeds, item.settings, item.mark, item.gaps)
 
 
 def find_function(program: str, name: str) -> Function:
@@ -144,8 +156,13 @@ def read_runs(work: Work, role: Role) -> Iterator[Run]:
             )
 
 
-def read_tables(work: Work) -> list[Any]:
-    """Return the metrics with the settings that made them, or the verdicts, that a job reads."""
+def read_tables(work: Work, *, without_diverged: bool = False) -> list[Any]:
+    """Return the metrics with the settings that made them, or the verdicts, that a job reads.
+
+    Args:
+        work: the job.
+        without_diverged: whether rows of `diverged_seeds` are left out.
+    """
     from replication.base.tables import read_table
     from replication.judge.scorecard import read_verdict
 
@@ -154,10 +171,32 @@ def read_tables(work: Work) -> list[Any]:
         if item.role == "metrics":
             made_by = find_function(required_recipe(item).program, "measure")
             job = parse_settings(made_by, item.settings)
-            found.append(Measured(read_table(item.path, required_recipe(item), item.seeds), job))
+            table = read_table(item.path, required_recipe(item), item.seeds)
+            if without_diverged:
+                is_lost = table["seed"].isin(diverged_seeds(item))
+                table = table[~is_lost].reset_index(drop=True)
+            found.append(Measured(table, job))
         elif item.role == "verdict":
             found.append(read_verdict(item.path))
     return found
+
+
+def diverged_seeds(item: Given) -> list[int]:
+    """Return the seeds of a metric whose training diverged.
+
+    An array of their runs is not finite that may have no gaps, as the study says now.
+    """
+    from replication.base.tables import read_note
+
+    found: dict[str, list[int]] = json.loads(read_note(item.path, GAPS) or "{}")
+    lost = {seed for name in without_gaps(found, item.gaps) for seed in found[name]}
+    return sorted(lost)
+
+
+def without_gaps(names: Iterable[str], gaps: Iterable[str]) -> list[str]:
+    """Return the names of arrays that may have no gaps."""
+    patterns = list(gaps)
+    return [name for name in names if not any(fnmatchcase(name, each) for each in patterns)]
 
 
 def read_published(work: Work, columns: tuple[str, ...] = ()) -> list[Any]:

@@ -24,7 +24,7 @@ MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
 EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
 EVIDENCE_COLUMNS = ("claim", "cell", "sample", "seed", "value", "published")
 RARE_COLUMNS = ("censored", "diverged")
-"""Further columns of evidence, left out if they are empty: see `known_ends` and `note_diverged`."""
+"""Further columns of evidence, left out if empty: see `known_ends` and `without_diverged`."""
 _NUMBERS: dict[Hashable, Any] = {"seed": "Int64", "value": "float64", "published": "float64"}
 _REMEDY = (
     "restore the reference with git, or make it again with `snakemake reference --config study={}`"
