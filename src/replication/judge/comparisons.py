@@ -28,7 +28,7 @@ from replication.judge.statistics import (
 )
 from replication.judge.verdicts import FEWEST_SEEDS
 from replication.study.claims import Bounds, Equivalence, Interval, Published, Statistical, Test
-from replication.study.evidence import AT_LEAST, AT_MOST, CENSORED, UNKNOWN
+from replication.study.evidence import AT_LEAST, AT_MOST, CENSORED, known_ends, words_of
 from replication.study.seeds import format_seeds
 
 Floats = NDArray[np.float64]
@@ -167,7 +167,7 @@ def compare_cells(judged: Judged) -> Iterator[Numbers]:
 def _lost_in_words(rows: pd.DataFrame) -> str:
     """Return why rows have no finite value: in which experiment the training of a seed diverged."""
     reasons = []
-    for experiment, own in rows.groupby(_words(rows, "diverged"), sort=False):
+    for experiment, own in rows.groupby(words_of(rows, "diverged"), sort=False):
         seeds = sorted({int(seed) for seed in own["seed"]})
         reasons.append(
             diverged_in_words({str(experiment): seeds})
@@ -321,29 +321,6 @@ def _seeds_differ(*samples: Floats) -> bool:
     """Say whether seeds differ by more than rounding."""
     scaled = (shifted(values, -size_exponent(values)) for values in samples)
     return any(np.ptp(values) > 1e-12 * np.abs(values).max() for values in scaled)
-
-
-def known_ends(rows: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Return the lower and the upper ends that are known of values; infinite where none is.
-
-    Both are the value itself, except where the column `censored` says otherwise, see `CENSORED`.
-    """
-    values = rows["value"].to_numpy(np.float64)
-    words = _words(rows, "censored")
-    if wrong := {*words} - {"", *CENSORED}:
-        raise InputError(
-            f"the column censored has '{wrong.pop()}', and may have {', '.join(CENSORED)}"
-        )
-    return (
-        np.where(words.isin([AT_MOST, UNKNOWN]), -np.inf, values),
-        np.where(words.isin([AT_LEAST, UNKNOWN]), np.inf, values),
-    )
-
-
-def _words(rows: pd.DataFrame, column: str) -> "pd.Series[str]":
-    """Return a column of words, empty where it has none."""
-    found = rows[column] if column in rows else [""] * len(rows)
-    return pd.Series(["" if pd.isna(word) else str(word) for word in found], rows.index, "str")
 
 
 def _censored_in_words(rows: pd.DataFrame) -> str:

@@ -60,7 +60,7 @@ def forest_plot(comparisons: Sequence[Comparison]) -> Plot:
     """
     dense = len(comparisons) > _DENSE_FROM
     height, top = (_DENSE_ROW, 30) if dense else (_ROW, 8)
-    texts = [_text(item) for item in comparisons]
+    texts = [estimate_in_words(item, number) for item in comparisons]
     right = WIDTH - max(map(_breadth, texts)) - _BEYOND_NUMBERS
     longest = right - _SHORTEST_AXIS - _MARGIN - 14
     labels = [_shorten(item.cell, longest) for item in comparisons]
@@ -115,10 +115,6 @@ def _breadth(text: str) -> float:
     """Return the approximate width of a text once it is typeset, in a wide typeface."""
     letters = typeset(text).striptags()
     return sum(_NARROW_LETTER if letter in _NARROW else _LETTER for letter in letters)
-
-
-def _text(item: Comparison) -> str:
-    return estimate_in_words(item, number)
 
 
 def _steps(least: float, largest: float) -> tuple[float, float, list[float]]:

@@ -8,7 +8,8 @@ A study is one folder below `src/` of a project: a package, or a folder of one. 
     METRICS                                  names of its metrics
     DATA                                     optional: setting of a training that is given to `data`
     SOURCES                                  optional: paths of files that `data` reads
-    GAPS                                     optional: see `Job.gaps`; trainings may diverge then
+    GAPS                                     optional: arrays whose gaps have a meaning, see
+                                             `Job.gaps`
     variants(settings)                       optional: other readings that claims are tried under
     datasets(settings)                       optional: facts about its data, by name
     smallest(settings, folder)               optional: overlay for tests under which all jobs take
@@ -35,6 +36,8 @@ page, see `replication/report/explorer.py`. Its programs are modules with pure f
     <evidence>(*measured, [published]) -> table      claims/*.py, the evidence of a claim
 
 A function of evidence whose data do not suffice raises `UnmeasurableError`: its claim is untested.
+Where a value of a seed is known from one side alone, as what was not reached within the budget, the
+column `censored` of the evidence has "at least" or "at most"; see `replication/study/evidence.py`.
 The type of the first parameter is the type of the settings. A figure or a claim that `uses` keys of
 the study's section gets these keys by name, too; a parameter with the name of a key is no table. A
 parameter `Measured[Settings]` takes only metrics that were made by such settings.
@@ -82,8 +85,9 @@ class Job(NamedTuple):
     operations: float = 0.0
     """Floating-point operations of the matrix products of a training; 0 if not counted."""
     gaps: tuple[str, ...] = ()
-    """Patterns of the names of arrays of runs that may hold values that are not finite, from a
-    training that diverged or for unknown values. Any other array with such values is refused."""
+    """Patterns of the names of arrays of runs in which values that are not finite have a meaning to
+    the metrics, such as *not measured at this update*. A seed with such a value in any other array
+    has diverged: comparisons that depend on its training are not measured, whatever metrics say."""
 
 
 class Experiment(NamedTuple):

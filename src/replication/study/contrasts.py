@@ -5,6 +5,8 @@ one of values. The columns that are named last divide it into comparisons, each 
 With v(s, a) the value of seed s at a, and a_1 < ... < a_n along the axis, a contrast is c(s).
 
 A value that is not finite, as after a training that diverged, makes that of its seed not finite.
+Values of which one end alone is known, by a column `censored`, have differences and no other
+contrast.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +16,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replication.base.errors import InputError, UnmeasurableError
-from replication.study.evidence import name_cells, seed_rows
+from replication.study.evidence import (
+    AT_LEAST,
+    AT_MOST,
+    UNKNOWN,
+    known_ends,
+    name_cells,
+    seed_rows,
+    words_of,
+)
 
 Floats = NDArray[np.float64]
 
@@ -84,9 +94,28 @@ def difference(
     """Return c(s) = v(s, of) - v(s, minus), the difference between two places of the axis.
 
     Arguments and errors are those of `last_over_first`; the axis may have words, such as methods.
+    If the table has a column `censored`, so has the result.
     """
-    lines = _lines(table[table[axis].isin([of, minus])], axis, value, cells)
-    return _contrast(f"{of} minus {minus}", lines, lambda wide: wide[of] - wide[minus])
+    rows, name = table[table[axis].isin([of, minus])], f"{of} minus {minus}"
+    rest = rows.drop(columns="censored", errors="ignore")
+    lines = _lines(rest, axis, value, cells)
+    found = _contrast(name, lines, lambda wide: wide[of] - wide[minus])
+    if "censored" not in rows:
+        return found
+    lows, highs = (
+        [wide for _, wide in _lines(rest.assign(**{value: ends}), axis, value, cells)]
+        for ends in known_ends(rows, value)
+    )
+    least = (low[of] - high[minus] for low, high in zip(lows, highs, strict=True))
+    most = (high[of] - low[minus] for low, high in zip(lows, highs, strict=True))
+    is_open = zip(*(np.isinf(pd.concat(ends)) for ends in (least, most)), strict=True)
+    return found.assign(censored=[_WORDS[ends] for ends in is_open])
+
+
+_WORDS = {
+    (False, False): "", (False, True): AT_LEAST, (True, False): AT_MOST, (True, True): UNKNOWN,
+}  # fmt: skip
+"""Word of a value by whether its lower end is unknown, and whether its upper end is."""
 
 
 def _lines(
@@ -95,6 +124,11 @@ def _lines(
     """Yield name and values [seed, axis] of each comparison."""
     if table.empty:
         raise UnmeasurableError(f"nothing was found to measure along {axis}")
+    if words_of(table, "censored").any():
+        raise UnmeasurableError(
+            f"a value of {value} is known from one side alone (column censored), of which only a"
+            " difference can be taken"
+        )
     seeds = table["seed"].nunique()
     for key, rows in name_cells(table, *cells).groupby("cell", sort=False):
         cell = str(key)

@@ -10,9 +10,11 @@ from typing import ParamSpec, SupportsFloat
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from replication.base.errors import UnmeasurableError
+from replication.base.errors import InputError, UnmeasurableError
 
+Floats = NDArray[np.float64]
 Arguments = ParamSpec("Arguments")
 Cases = Iterator[tuple[str, SupportsFloat]]
 """Name of each case, and the value that the bounds of the claim apply to."""
@@ -30,6 +32,34 @@ def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFr
         return pd.DataFrame(found, columns=["cell", "value"])
 
     return measure
+
+
+def known_ends(rows: pd.DataFrame, value: str = "value") -> tuple[Floats, Floats]:
+    """Return the lower and the upper ends that are known of values; infinite where none is.
+
+    Args:
+        rows: the column of values, and perhaps `censored`, by which one end of a value is not
+            known; both ends of any other value are the value itself.
+        value: name of the column of values.
+
+    Raises:
+        InputError: if the column `censored` has another word than `CENSORED`.
+    """
+    values, words = rows[value].to_numpy(np.float64), words_of(rows, "censored")
+    if wrong := {*words} - {"", *CENSORED}:
+        raise InputError(
+            f"the column censored has '{wrong.pop()}', and may have {', '.join(CENSORED)}"
+        )
+    return (
+        np.where(words.isin([AT_MOST, UNKNOWN]), -np.inf, values),
+        np.where(words.isin([AT_LEAST, UNKNOWN]), np.inf, values),
+    )
+
+
+def words_of(rows: pd.DataFrame, column: str) -> "pd.Series[str]":
+    """Return a column of words, empty where it has none."""
+    found = rows[column] if column in rows else [""] * len(rows)
+    return pd.Series(["" if pd.isna(word) else str(word) for word in found], rows.index, "str")
 
 
 def name_cells(table: pd.DataFrame, *columns: str, **called: str) -> pd.DataFrame:

@@ -23,7 +23,6 @@ from replication.base.markdown import table
 from replication.base.strict import unknown_key
 from replication.figures.typeset import number
 from replication.judge.abstract import mark_sentences
-from replication.judge.comparisons import known_ends
 from replication.judge.judgement import outcome
 from replication.judge.statistics import mean_and_spread, pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
@@ -32,6 +31,7 @@ from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import SUFFIX, Records, foreseen_seconds
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Equivalence, Interval, Statistical
+from replication.study.evidence import known_ends
 from replication.study.registry import without_latex
 from replication.study.studies import find_studies
 from replication.verify.judged_reference import read_judged_reference

@@ -17,6 +17,7 @@ from replication.judge.comparisons import UNMEASURED, Judged
 from replication.judge.judgement import judge
 from replication.judge.verdicts import Verdict
 from replication.study.claims import Test
+from replication.study.evidence import words_of
 
 Parsed = TypeVar("Parsed", bound=Strict)
 
@@ -189,7 +190,7 @@ def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
     empty = pd.DataFrame(columns=list(EVIDENCE_COLUMNS))
     together = pd.concat([table.astype(_NUMBERS) for table in tables or [empty]], ignore_index=True)
     rare = [name for name in RARE_COLUMNS if name in together]
-    return together.drop(columns=[name for name in rare if together[name].isin(["", None]).all()])
+    return together.drop(columns=[name for name in rare if not words_of(together, name).any()])
 
 
 def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from replication.study.claims import Test
 
 RNG = np.random.default_rng(0)
 STEADY = settings(deadline=None)
+EXACT = settings(deadline=None, derandomize=True, max_examples=60)
 
 
 def judged(evidence: pd.DataFrame, claim: str = "T1", **test: object) -> Judged:
@@ -422,12 +423,126 @@ def test_a_seed_that_diverged_makes_no_other_comparison_significant():
         assert found.comparisons[0].decision == "open"
 
 
-def test_numbers_at_the_end_of_their_range_are_not_tested():
-    (found,) = judge(
-        [judged(seeds(0).assign(value=np.linspace(1e-200, 2e-200, 10)), kind="interval", lower=0)]
-    ).values()
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 6e217, 1e300])
+def test_numbers_of_any_size_are_judged_as_others_are(size):
+    for values, verdict in ((np.linspace(1, 2, 10), "replicated"), (-np.ones(10), "not tested")):
+        evidence = seeds(0).assign(value=size * values)
+        (found,) = judge([judged(evidence, kind="interval", lower=0)]).values()
+        assert found.verdict == verdict
+    pair = both(0, 0)
+    large = pair.assign(value=size * pair["value"])
+    test = {"kind": "equivalence", "margin": 1.5}
+    assert judge([judged(large, **test)])["T1"].verdict == "replicated"
+
+
+@pytest.mark.parametrize(
+    ("values", "test"),
+    [
+        (np.linspace(5e-324, 1e-322, 10), {"kind": "interval", "lower": 0}),
+        (1.7e308 * np.linspace(-1, 1, 10), {"kind": "interval", "lower": 1.7e308}),
+    ],
+)
+def test_numbers_at_the_end_of_their_range_are_not_measured(values, test):
+    evidence = pd.concat([seeds(2, cell="good"), seeds(0).assign(value=values)])
+    (found,) = judge([judged(evidence, **test)]).values()
+    assert [item.cell for item in found.comparisons] == ["good"]
+    assert found.summary.endswith(
+        "; 'a' is not measured, as numbers are too small or too large to be compared"
+    )
+
+
+ANY = st.one_of(
+    st.floats(),
+    st.sampled_from([1e300, -1e300, 6e217, 5e-324, -1e-310, 0.0, np.nan, np.inf, -np.inf]),
+)
+
+
+@EXACT
+@given(
+    st.lists(ANY, min_size=5, max_size=8),
+    st.sampled_from(
+        [{"lower": 0}, {"upper": 1.0, "smallest_effect": 0.5}, {"lower": 0, "center": "median"}]
+    ),
+)
+def test_arithmetic_that_fails_is_neither_open_nor_replicated(values, test):
+    evidence = pd.DataFrame({"cell": "a", "seed": range(len(values)), "value": values})
+    (found,) = judge([judged(evidence, kind="interval", **test)]).values()
+    if not np.isfinite(values).all():
+        assert found.verdict == "not tested"
+        assert "has no finite value" in found.summary
+    for item in found.comparisons:
+        assert np.isfinite(item.estimate)
+        assert item.p is not None
+        # What is decided, and what is open, is so by an interval, except of so few signs.
+        if test.get("center") != "median" and np.abs(values).max() < 1e300:
+            assert item.low is not None
+            assert item.high is not None
+
+
+# Values of which one end is known
+
+
+def censored(values, words, cell="a"):
+    words = [words] * len(values) if isinstance(words, str) else words
+    return pd.DataFrame(
+        {"cell": cell, "seed": range(1, len(values) + 1), "value": values, "censored": words}
+    )
+
+
+NEVER = censored([2000.0] * 8, "at least")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "test", "verdict", "words"),
+    [
+        (NEVER, {"lower": 500}, "replicated", "the value is at least 2e+03, expected at least 500"),
+        (NEVER, {"upper": 500}, "does not hold", "the value is at least 2e+03"),
+        (NEVER, {"lower": 3000}, "open", "the value is at least 2e+03"),
+        (NEVER, {"upper": 3000}, "open", "the value is at least 2e+03"),
+        (NEVER.assign(censored="at most"), {"upper": 3000}, "replicated", "is at most 2e+03"),
+        (NEVER.assign(censored="at most"), {"lower": 500}, "open", "is at most 2e+03"),
+        (
+            NEVER.assign(censored="unknown"), {"lower": 500}, "not tested",
+            "'a' is not measured, as its median is known neither from below nor from above",
+        ),
+        (
+            censored([9.0] * 6 + [2000.0] * 2, [""] * 6 + ["at least"] * 2), {"upper": 500},
+            "open", "the value is 9,",
+        ),
+        (
+            censored([9.0] * 9 + [2000.0], [None] * 9 + ["at least"]), {"upper": 500},
+            "replicated", "the value is 9 (9 to 9), expected",
+        ),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_known_from_one_side_counts_where_that_decides(
+    evidence, test, verdict, words
+):
+    found = judge([judged(evidence, kind="interval", center="median", **test)])["T1"]
+    assert found.verdict == verdict
+    assert words in found.summary
+
+
+@pytest.mark.parametrize(
+    ("evidence", "test", "words"),
+    [
+        (NEVER, {"kind": "interval", "lower": 0}, "`center: median` in its test does"),
+        (
+            pd.concat([NEVER.assign(sample="ours"), NEVER.assign(sample="paper", censored="")]),
+            {"kind": "equivalence", "margin": 1}, "an equivalence takes no value of which one",
+        ),
+    ],
+)  # fmt: skip
+def test_a_test_that_takes_no_such_values_says_so(evidence, test, words):
+    found = judge([judged(evidence, **test)])["T1"]
     assert found.verdict == "not tested"
-    assert found.summary == "in 'a' numbers are too small or too large to be compared"
+    assert "as the value of seed 1 is at least 2000, and" in found.summary
+    assert words in found.summary
+
+
+def test_another_word_is_refused():
+    with pytest.raises(InputError, match="censored has 'more', and may have at least, at most"):
+        judge([judged(NEVER.assign(censored="more"), kind="interval", lower=0)])
 
 
 def test_a_value_that_is_not_a_number_is_refused():

@@ -21,6 +21,7 @@ from replication.judge.statistics import (
     t_interval,
     t_test_above,
     t_test_below,
+    welch_beyond,
     welch_equivalence,
     welch_interval,
 )
@@ -33,6 +34,7 @@ FAMILIES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 CONFIDENCES = st.floats(0.5, 0.99)
 DRAWS = 4000
 STEADY = settings(deadline=None)
+EXACT = settings(deadline=None, derandomize=True, max_examples=60)
 CONSTANT = [0.1] * 10  # its mean as numpy has it is not 0.1, and its variance not 0
 
 
@@ -389,3 +391,93 @@ def test_intervals_of_groups():
     low, high = t_interval([1.0, 2.0, 6.0], 0.9)
     assert (found["lower"][0], found["upper"][0]) == (low, high)
     assert found["lower"].isna().tolist() == [False] * 5 + [True]
+
+
+# Numbers of any size
+
+EXTREME = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)
+SIZES = st.integers(-1070, 990)
+
+
+@EXACT
+@given(st.lists(st.integers(-(2**20), 2**20), min_size=3, max_size=9, unique=True), SIZES)
+def test_a_unit_changes_no_test(values, exponent):
+    """Numbers of 2^20 and less in units of a power of two, down to the smallest that there are."""
+    plain, other = np.array(values, float), np.array(values[::-1], float)[1:] + 7
+    scaled, scaled_other = np.ldexp(plain, exponent), np.ldexp(other, exponent)
+    bound = np.ldexp(3.0, exponent)
+    for test in (t_test_above, t_test_below, sign_test_above, sign_test_below):
+        assert test(scaled, bound) == test(plain, 3.0)
+    margin = np.ldexp(5.0, exponent)
+    for test in (welch_equivalence, welch_beyond):
+        assert test(scaled, scaled_other, margin) == test(plain, other, 5.0)
+    for interval in (
+        t_interval(scaled, 0.9) + sign_interval(scaled, 0.5),
+        welch_interval(scaled, scaled_other, 0.9),
+    ):
+        assert not np.isnan(interval).any()
+    assert t_interval(scaled, 0.9) == tuple(np.ldexp(t_interval(plain, 0.9), exponent))
+    assert pooled_std(scaled, scaled_other) == np.ldexp(pooled_std(plain, other), exponent)
+
+
+@EXACT
+@given(
+    st.lists(EXTREME, min_size=2, max_size=8), st.lists(EXTREME, min_size=2, max_size=8), EXTREME
+)
+def test_a_p_value_is_one_whatever_the_numbers(a, b, bound):
+    for p in (
+        t_test_above(a, bound),
+        t_test_below(a, bound),
+        welch_equivalence(a, b, abs(bound)),
+        welch_beyond(a, b, abs(bound)),
+    ):
+        assert 0 <= p <= 1
+    low, high = t_interval(a, 0.9)
+    assert low <= high
+    assert pooled_std(a, b) >= 0
+
+
+def test_what_lies_above_every_seed_is_not_doubtful_however_large_the_numbers():
+    values = 6e217 * (1 + np.arange(6) / 10)
+    assert t_test_above(values, 0) < 1e-4
+    assert t_test_below(values, 0) > 0.999
+    assert 0 < t_interval(values, 0.9).low < 6e217 * 1.25 < t_interval(values, 0.9).high < np.inf
+
+
+# Values of which one end is known
+
+
+def delays(rng, median, budget, seeds):
+    """Exponential times, and their known ends where those beyond a budget were not seen."""
+    times = rng.exponential(median / np.log(2), (DRAWS, seeds))
+    return np.minimum(times, budget), np.where(times > budget, np.inf, times)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seeds", [5, 10, 20])
+@pytest.mark.parametrize("budget", [0.3, 0.9, 1.5, 10.0])
+def test_tests_of_censored_delays_keep_their_level(budget, seeds):
+    """At the bound itself, and with the bound on either side of the budget."""
+    low, high = delays(np.random.default_rng(21), 1.0, budget, seeds)
+    above = np.mean([sign_test_above(values, 1.0) <= 0.05 for values in low])
+    below = np.mean([sign_test_below(values, 1.0) <= 0.05 for values in high])
+    assert max(above, below) < 0.06
+    limits = [
+        (sign_interval(least, 0.9).low, sign_interval(most, 0.9).high)
+        for least, most in zip(low, high, strict=True)
+    ]
+    assert np.mean([least <= 1.0 <= most for least, most in limits]) > 0.89
+
+
+@pytest.mark.thorough
+def test_tests_of_censored_delays_see_what_is_there():
+    low, high = delays(np.random.default_rng(22), 8.0, 4.0, 10)
+    assert np.mean([sign_test_above(values, 1.0) <= 0.05 for values in low]) > 0.75
+    assert np.mean([sign_test_below(values, 1.0) <= 0.05 for values in high]) == 0
+
+
+def test_a_value_of_which_no_end_is_known_speaks_for_nothing():
+    low, high = [-np.inf, *[2.0] * 6], [np.inf, *[2.0] * 6]
+    assert sign_test_above(low, 1) == sign_test_below(high, 3) == 8 / 2**7
+    with pytest.raises(InputError, match="must be a number, but 1 of 2 are not"):
+        sign_test_above([1.0, np.nan], 0)

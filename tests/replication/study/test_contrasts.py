@@ -139,3 +139,18 @@ def test_a_change_along_levels_needs_one_value_of_a_seed_at_each():
     table = TABLE.rename(columns={"loss": "value"}).assign(cell="a")
     with pytest.raises(InputError, match="several values of value at one update"):
         change_along(pd.concat([table, table]), "update")
+
+
+def test_a_difference_to_what_was_not_reached_is_known_from_one_side():
+    words = {(7, 1): "at least", (8, 4): "at least", (9, 1): "at least", (9, 4): "at least"}
+    delays = TABLE[TABLE["update"] != 2].assign(seed=lambda rows: rows["seed"].astype(int))
+    more = pd.concat([delays, delays.head(2).assign(seed=9), delays.head(2).assign(seed=10)])
+    places = zip(more["seed"], more["update"], strict=True)
+    told = more.assign(censored=[words.get(place, "") for place in places])
+    found = difference(told, "update", "loss", of=4, minus=1)
+    assert list(found["seed"]) == [7, 8, 9, 10]
+    assert list(found["censored"]) == ["at most", "at least", "unknown", ""]
+    assert list(found["value"]) == [-6, -3, -6, -6]
+    for contrast in (last_over_first, slope):
+        with pytest.raises(UnmeasurableError, match=r"loss is known from one side alone \(column"):
+            contrast(told, "update", "loss")

@@ -86,6 +86,26 @@ def test_signs_need_more_seeds_than_means():
     assert by_mean < by_median < MOST_SEEDS
 
 
+def test_a_value_that_is_known_from_one_side_plans_seeds_where_that_side_is_asked():
+    test, table = interval(lower=0, center="median"), seeds(1, n=10)
+    planned = [
+        plan_comparison(test, table.assign(censored=word), "a", 1).decision
+        for word in ("", "at least", "at most", "unknown")
+    ]
+    assert planned[:2] == ["holds", "holds"]
+    assert planned[3] == "open"
+    assert planned[2] != "holds"
+
+
+def test_numbers_of_any_size_plan_as_others_do():
+    plain = seeds(0.8)
+    found = [
+        plan_comparison(interval(lower=0), plain.assign(value=size * plain["value"]), "a", 1).seeds
+        for size in (1e-200, 1, 1e200)
+    ]
+    assert len({*found}) == 1
+
+
 @pytest.mark.parametrize(
     ("table", "test"), [(seeds(0.0), {"lower": 0}), (seeds(1, 0), {"lower": 1.0})]
 )

@@ -1,10 +1,29 @@
 """The reference: written, read, and refused if it was changed by hand."""
 
+import numpy as np
 import pytest
-from small_reference import EXPECTED, RUNS, absent, changed, rows, small_reference, with_table
+from small_reference import (
+    EVIDENCE,
+    EXPECTED,
+    RUNS,
+    TEST,
+    absent,
+    changed,
+    rows,
+    small_reference,
+    with_table,
+)
 
 from replication.base.errors import InputError
-from replication.verify.reference import read_reference, write_reference
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
+from replication.verify.reference import (
+    RARE_COLUMNS,
+    collect_evidence,
+    judge_again,
+    read_reference,
+    write_reference,
+)
 
 
 @pytest.fixture
@@ -18,6 +37,27 @@ def test_a_reference_is_read_as_it_was_written(reference, tmp_path):
     assert edited == []
     assert read.verdicts == reference.verdicts
     assert rows(reference, read) == []
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"censored": ["", "at least", "", "", ""]},
+        {"value": [np.nan] * 5, "diverged": ["fast"] * 4 + [""]},
+    ],
+)
+def test_what_is_rare_in_evidence_is_kept_where_it_is(reference, tmp_path, columns):
+    """And the verdict that follows from the reference is the same."""
+    judged = Judged("T1", TEST, EVIDENCE.assign(**columns))
+    assert "diverged" not in reference.tables["evidence.csv"]
+    told = collect_evidence({"T1": judged.evidence, "T2": EVIDENCE})
+    assert [name for name in told if name in RARE_COLUMNS] == [*columns][-1:]
+    write_reference(tmp_path, with_table(reference, "evidence.csv", told))
+    (read, edited) = read_reference(tmp_path)
+    assert edited == []
+    again = judge_again(read.tables["evidence.csv"], [{"T1": TEST}])
+    assert again == judge([judged])
+    assert again["T1"].verdict == "not tested"
 
 
 def test_a_new_reference_leaves_nothing_of_the_old_one(reference, tmp_path):
