@@ -1,5 +1,6 @@
 """The files of a new repository, from templates."""
 
+import csv
 import platform
 from pathlib import Path
 
@@ -12,14 +13,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 SUFFIX = ".jinja"
 PROFILES = ("default", "slurm")
 """Profiles of the engine that a new repository has, to be adapted there."""
-ACTIONS = {
-    "actions/checkout": "08c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0",
-    "actions/deploy-pages": "d6db90164ac5ed86f2b6aed7e0febac5b3c0c03e # v4.0.5",
-    "actions/setup-python": "e797f83bcb11b83ae66e0230d6156d7c80228e7c # v6.0.0",
-    "actions/upload-artifact": "ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2",
-    "actions/upload-pages-artifact": "7b1f4a764d45c48632c6b24a0339c27f5614fb0b # v4.0.0",
-}
-"""Commits of the actions of its workflows."""
+ACTIONS = Path(__file__).parent / "actions.csv"
+"""Versions and commits of the actions of its workflows, and of this project's own."""
 
 
 def repository(name: str, *, torch: bool) -> dict[str, str]:
@@ -53,13 +48,22 @@ def _rendered(name: str, torch: bool) -> dict[str, str]:
         "name": name,
         "torch": torch,
         "python": ".".join(platform.python_version_tuple()[:2]),
-        "actions": {action: f"{action}@{commit}" for action, commit in ACTIONS.items()},
+        "actions": _actions(),
     }
     return {
         _path(template, name): environment.get_template(template).render(values)
         for template in environment.list_templates(extensions=[SUFFIX.removeprefix(".")])
         if not template.startswith("_")
     }
+
+
+def _actions() -> dict[str, str]:
+    """Return the words after `uses:` of every action, by its name."""
+    with ACTIONS.open(encoding="utf-8", newline="") as stream:
+        return {
+            row["action"]: f"{row['action']}@{row['commit']} # {row['version']}"
+            for row in csv.DictReader(stream)
+        }
 
 
 def _path(template: str, name: str) -> str:

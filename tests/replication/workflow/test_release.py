@@ -1,9 +1,11 @@
 """A release: its version, its workflow, the forms of issues, and the bytes of text files."""
 
+import csv
 import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import check_jsonschema
@@ -49,6 +51,52 @@ def test_a_file_that_lacks_the_version_is_named(project, name):
     refused = version(project)
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"{name}: version")
+
+
+PINS = "src/replication/new/actions.csv"
+DAY = "2026-11-28"
+"""A day on which somebody looked at all actions: no test may depend on today's."""
+
+
+def pins(folder: Path, day: str = DAY) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, folder / ".github/pins", day]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_every_action_stands_in_the_table_with_a_runtime_that_github_has():
+    with (ROOT / PINS).open() as stream:
+        last = max(row["looked_at"] for row in csv.DictReader(stream))
+    done = pins(ROOT, last)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "day", "message"),
+    [
+        (PINS, ("node24", "node20"), DAY, "runs on node20, which is retired; take a newer version"),
+        (
+            ".github/workflows/weekly.yml", ("actions/checkout@0", "actions/checkout@1"), DAY,
+            "weekly.yml: actions/checkout@18c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0 does",
+        ),
+        (
+            ".github/workflows/weekly.yml", ("# v5.0.0", "# v4.0.0"), DAY,
+            "# v4.0.0 does not stand in src/replication/new/actions.csv",
+        ),
+        (PINS, (DAY, DAY), "2027-06-30", f"looked at last on {DAY}; look for newer versions and"),
+        (PINS, (DAY, "2026-01-31"), DAY, "looked at last on 2026-01-31; look for newer versions"),
+    ],
+)  # fmt: skip
+def test_an_action_that_ages_is_told(tmp_path, file, change, day, message):
+    for name in (".github", "src/replication/new"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("templates"))
+    path = tmp_path / file
+    if file == PINS:
+        path.write_text(re.sub(r"\d{4}-\d\d-\d\d", DAY, path.read_text()))
+    assert change[0] in path.read_text()
+    path.write_text(path.read_text().replace(*change))
+    done = pins(tmp_path, day)
+    assert done.returncode == 1
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
