@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+import click
+
 from replication.base.commit import run_git
 from replication.base.errors import InputError
 from replication.base.provenance import digest
@@ -98,7 +100,15 @@ def all_reproductions(root: Path) -> list[Reproduction]:
     studies = sorted(path.name for path in folder.glob("*/")) if folder.is_dir() else []
     found = [item for study in studies for item in reproductions(root, study)]
     # Only here, where receipts are let in: pages must not depend on the clock and on git.
-    for study in studies:
+    earlier = [study for study in studies if _earlier_summaries(root, study)]
+    if earlier and (why := why_no_history(root)):
+        click.echo(
+            f"{folder}: not checked whether git ever had the earlier references of"
+            f" {', '.join(earlier)}, as {why}",
+            err=True,
+        )
+        earlier = []
+    for study in earlier:
         _check_earlier(root, study)
     for receipt, *_ in found:
         if receipt.date > datetime.now(UTC) + CLOCK_TOLERANCE:
@@ -240,19 +250,27 @@ def _read_earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
     return ReferenceInShort.parse_json(text, str(kept))
 
 
-def _check_earlier(root: Path, study: str) -> None:
-    """Refuse a summary of a reference that git never had.
+def _earlier_summaries(root: Path, study: str) -> list[Path]:
+    return sorted((root / FOLDER / study / EARLIER_FOLDER).glob("*"))
 
-    Nothing is refused without git, or in a shallow clone.
-    """
-    kept = sorted((root / FOLDER / study / EARLIER_FOLDER).glob("*"))
+
+def why_no_history(root: Path) -> str:
+    """Return why git cannot tell what a project had before; empty if it can."""
+    is_shallow = run_git(root, "rev-parse", "--is-shallow-repository")
+    if is_shallow is None:
+        return "git does not know this folder, or is not installed"
+    if is_shallow == "true":
+        return "this clone has a part of the history alone; run `git fetch --unshallow`"
+    return "" if run_git(root, "rev-parse", "--verify", "HEAD") else "git has no commit of it yet"
+
+
+def _check_earlier(root: Path, study: str) -> None:
+    """Refuse a summary of a reference that git never had."""
     place = (reference_folder(Path(), study) / MANIFEST).as_posix()
-    commits = run_git(root, "log", "--format=%H", "--", place) if kept else None
-    if not commits or run_git(root, "rev-parse", "--is-shallow-repository") != "false":
-        return
+    commits = run_git(root, "log", "--format=%H", "--", place) or ""
     manifests = (run_git(root, "show", f"{commit}:{place}") or "{}" for commit in commits.split())
     were = {digest(json.loads(text).get("files")) for text in manifests}
-    for path in kept:
+    for path in _earlier_summaries(root, study):
         if path.is_symlink() or path.suffix != ".json" or path.stem not in were:
             raise InputError(
                 f"{path}: {study} never had such a reference in git; delete the file, which"

@@ -220,6 +220,36 @@ def test_an_earlier_reference_that_git_never_had_is_refused(root):
         all_reproductions(root)
 
 
+def test_what_cannot_be_checked_is_said(root, tmp_path, capsys):
+    """Without git, in a repository without a commit, and in a clone of depth 1."""
+
+    def git(folder, *words):
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+    def said(folder):
+        assert len(all_reproductions(folder)) == 1
+        return capsys.readouterr().err.removeprefix(f"{folder / FOLDER}: not checked whether git ")
+
+    ever = f"ever had the earlier references of {STUDY}, as "
+    assert said(root) == ""
+    record_earlier(root, STUDY, *read_in_short(reference_folder(root, STUDY)))
+    assert said(root) == f"{ever}git does not know this folder, or is not installed\n"
+    git(root, "init", "-q")
+    assert said(root) == f"{ever}git has no commit of it yet\n"
+    git(root, "add", "results/reference", FOLDER)
+    for message in ("The reference", "Another"):
+        git(root, "commit", "-q", "--allow-empty", "-m", message)
+    assert said(root) == ""
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--depth", "1", root.absolute().as_uri(), str(shallow))
+    assert said(shallow) == (
+        f"{ever}this clone has a part of the history alone; run `git fetch --unshallow`\n"
+    )
+    git(shallow, "fetch", "-q", "--unshallow")
+    assert said(shallow) == ""
+
+
 def test_every_record_of_an_earlier_reference_can_be_read():
     for record in (ROOT / FOLDER).glob(f"*/{EARLIER_FOLDER}/*.json"):
         text = record.read_text("utf-8")

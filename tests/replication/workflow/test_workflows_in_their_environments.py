@@ -52,16 +52,18 @@ def checkout(tmp_path_factory) -> Path:
     """The project on branch `whole`, and small on branch `main`, whose second commit is new."""
     place = tmp_path_factory.mktemp("github")
     origin, folder = place / "origin.git", place / "checkout"
-    git(place, "init", "--quiet", "--bare", str(origin))
-    git(place, "clone", "--quiet", str(origin), str(folder))
-    git(folder, "checkout", "--quiet", "-b", "whole")
+    # With the history of the project, by which earlier references are checked.
+    git(place, "clone", "--quiet", "--bare", str(ROOT), str(origin))
+    git(place, "clone", "--quiet", "--no-checkout", str(origin), str(folder))
+    git(folder, "update-ref", "refs/heads/whole", "HEAD")
+    git(folder, "symbolic-ref", "HEAD", "refs/heads/whole")
     listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in filter(None, git(ROOT, *listed).split("\0")):
         if (ROOT / name).is_file() or (ROOT / name).is_symlink():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
     commit(folder, "The project")
-    git(folder, "checkout", "--quiet", "-b", "main")
+    git(folder, "checkout", "--quiet", "-B", "main")
     make_small(folder)
     commit(folder, "Small")
     # What a pull request changes.
@@ -150,11 +152,6 @@ def run(runner: Runner, made: str | None, job: Job) -> None:
     git(folder, "worktree", "prune")
     git(folder, "clean", "--quiet", "-ffdx", "--exclude=.venv")
     git(folder, "checkout", "--quiet", "whole" if is_whole else "main")
-    # GitHub checks out the newest commit alone: nobody can tell what references git had before.
-    shallow = folder / ".git/shallow"
-    shallow.unlink(missing_ok=True)
-    if is_whole:
-        shallow.write_text(git(folder, "rev-parse", "whole"))
     # Where packages come from is this machine's matter.
     job.environment.pop("PIP_EXTRA_INDEX_URL", None)
     if made == "newest":

@@ -205,3 +205,38 @@ def test_no_token_that_writes_meets_packages_that_are_not_pinned():
     python = [line.strip() for line in lines if re.search(r"\bpython\b", line) and "#" not in line]
     assert python
     assert all(line.startswith("env --unset=GITHUB_TOKEN python ") for line in python)
+
+
+NEED_HISTORY = (".ci/run", "make test", "generate --check")
+"""Commands that ask git what the project had before."""
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_job_fetches_the_history_that_its_commands_need(path):
+    for name, job in yaml.safe_load(path.read_text())["jobs"].items():
+        commands = " ".join(step.get("run", "") for step in job["steps"])
+        if any(words in commands for words in NEED_HISTORY):
+            checkout = next(step for step in job["steps"] if "checkout@" in step.get("uses", ""))
+            assert checkout["with"].get("fetch-depth") == 0, f"{path.name}: {name}"
+
+
+def test_continuous_integration_refuses_a_clone_without_its_history(tmp_path):
+    def git(folder, *words):
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+    whole, shallow = tmp_path / "whole", tmp_path / "shallow"
+    (whole / ".ci").mkdir(parents=True)
+    (whole / ".ci/run").write_bytes((ROOT / ".ci/run").read_bytes())
+    git(whole, "init", "-q")
+    git(whole, "add", "--all")
+    for message in ("first", "second"):
+        git(whole, "commit", "-q", "--allow-empty", "-m", message)
+    git(tmp_path, "clone", "-q", "--depth", "1", whole.as_uri(), str(shallow))
+    done = subprocess.run(
+        ["bash", ".ci/run"], cwd=shallow, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "Some checks need the whole history of git: run 'git fetch --unshallow', then this again\n"
+    )
