@@ -227,12 +227,12 @@ def test_a_training_that_fails_under_an_overlay_has_nothing_made_again_without_i
     finished_project: Template,
 ):
     """Snakemake brings the runs back, and would record that the failed job made them."""
-    overlay = finished_project.folder / "steep.yaml"
-    overlay.write_text("example: {experiments: {printed: {training: {learning_rate: 1e3}}}}\n")
-    diverging = (TABLE1, "--configfile", str(overlay))
-    assert "as after a training that diverged" in finished_project.run(*diverging, succeed=False)
+    overlay = finished_project.folder / "long.yaml"
+    overlay.write_text("example: {experiments: {printed: {training: {updates: 10000000000000}}}}\n")
+    failing = (TABLE1, "--configfile", str(overlay))
+    assert "does not fit into memory" in finished_project.run(*failing, succeed=False)
     assert finished_project.planned(*FIGURES) == {}
-    assert finished_project.planned(*diverging)["runs"] == 1
+    assert finished_project.planned(*failing)["runs"] == 1
 
 
 def test_changed_figure_table_is_named(finished_project: Template):
