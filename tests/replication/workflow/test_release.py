@@ -63,6 +63,11 @@ def pins(folder: Path, day: str = DAY) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+def test_a_day_that_is_none_is_one_sentence():
+    done = pins(ROOT, "31.1.2026")
+    assert (done.returncode, done.stderr) == (1, "31.1.2026: is no date, such as 2026-01-31\n")
+
+
 def test_every_action_stands_in_the_table_with_a_runtime_that_github_has():
     with (ROOT / PINS).open() as stream:
         last = max(row["looked_at"] for row in csv.DictReader(stream))
