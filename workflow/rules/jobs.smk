@@ -13,7 +13,8 @@ from snakemake.settings.types import RerunTrigger
 try:
     from replication.base import process as surroundings
     from replication.base.places import find_source
-    from replication.plan.configuration import configure, read_overlay
+    from replication.plan.command_line import read_settings, refuse_repeated
+    from replication.plan.configuration import configure, merge, read_overlay
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
     from replication.plan.progress import Brief, Planned, TimeLeft, TimePlanned
@@ -23,7 +24,12 @@ try:
     from replication.base.code_digest import code_digests
     from replication.plan.rule_inputs import RuleFunctions, name_pattern
     from replication.study.studies import find_studies
-    from replication.plan.targets import PICTURE_KINDS, refuse_target, unknown_targets
+    from replication.plan.targets import (
+        PICTURE_KINDS,
+        from_here,
+        refuse_target,
+        unknown_targets,
+    )
     from replication.plan.stale_files import checksum_file
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -38,6 +44,7 @@ gc.set_threshold(50_000)
 
 IS_STORED = workflow.storage_settings.default_storage_provider
 IS_DESCRIBED = any(word.split("=")[0] == "--report" for word in sys.argv)
+STARTED_HERE = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
 IN_IMAGE = "apptainer" in map(str, workflow.deployment_settings.deployment_method)
 
 
@@ -46,18 +53,24 @@ def checked(function, *arguments):
     try:
         return function(*arguments)
     except InputError as error:
-        overlays = ", ".join(map(str, workflow.overwrite_configfiles))
-        is_merged = overlays and error.message.startswith("configuration")
+        places = [*map(str, workflow.overwrite_configfiles)]
+        places += ["--config"] if SETTINGS.keys() - {"study"} else []
+        is_merged = places and error.message.startswith("configuration")
         raise WorkflowError(
-            f"{error.message} (in {overlays})" if is_merged else error.message
+            f"{error.message} (in {', '.join(places)})" if is_merged else error.message
         )
 
 
-# Read overlays again, although Snakemake has read them: it takes 010 for 8, and the last value of a
-# key that stands twice. A pipe cannot be read again.
+# Read overlays and settings again, although Snakemake has read them: it takes 010 for 8, the last value
+# of a key that stands twice, and nested numbers of its command line for text. A pipe cannot be read again.
+SETTINGS = {}
 if workflow.modifier.is_main_snakefile():
+    if STARTED_HERE:
+        checked(refuse_repeated, sys.argv[1:])
     for overlay in filter(Path.is_file, workflow.overwrite_configfiles):
         checked(read_overlay, overlay)
+    SETTINGS = checked(read_settings, workflow.config_settings.config_args)
+    config.update(merge(config, SETTINGS))
 
 if workflow.is_main_process and find_source(sys.path) != (PROJECT / "src").resolve():
     raise WorkflowError(
@@ -84,8 +97,7 @@ def refuse_unknown_targets():
     Nothing is refused in somebody else's workflow, where more rules may follow, and with a storage,
     where files have other names than on the command line.
     """
-    started_here = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
-    if IS_STORED or not (started_here and workflow.modifier.is_main_snakefile()):
+    if IS_STORED or not (STARTED_HERE and workflow.modifier.is_main_snakefile()):
         return
     for word in unknown_targets(JOBS, sys.argv[1:], workflow.is_rule, can_be_made):
         refuse_target(
@@ -95,14 +107,15 @@ def refuse_unknown_targets():
 
 def can_be_made(target):
     """Say whether a target can be made: rules of stages match more than the table of jobs has."""
-    path = os.path.relpath(target or os.curdir)
-    if path in JOBS.tasks and not JOBS.is_figure(path):
+    path = from_here(target)
+    named = target if os.path.isabs(target) else path
+    if named in JOBS.tasks and not JOBS.is_figure(path):
         return True
     others = (rule for rule in workflow.rules if rule.name not in MADE_BY_STUDY)
-    if any(other.is_producer(path) for other in others):
+    if any(other.is_producer(named) for other in others):
         return True
     made = any(rule.is_producer(path) for rule in workflow.rules)
-    return os.path.exists(target) and not made
+    return os.path.isfile(target) and not made
 
 
 def python(wildcards, input):

@@ -188,8 +188,7 @@ def _misread_values(
     """Yield path and mistake of each value that pydantic accepts and people do not mean.
 
     These are truth values that are read as numbers, other values (1, 'yes' and 'off') that are read
-    as truth values, and numbers that are too large. 'true' and 'false' may be text, as on a command
-    line.
+    as truth values, and numbers that are too large.
     """
     if isinstance(read, BaseModel):
         read = dict(read)
@@ -199,7 +198,7 @@ def _misread_values(
     elif isinstance(given, list) and isinstance(read, list | tuple) and len(given) == len(read):
         for index, both in enumerate(zip(given, read, strict=True)):
             yield from _misread_values(*both, (*path, index))
-    elif isinstance(read, bool) and not isinstance(given, bool) and given not in {"true", "false"}:
+    elif isinstance(read, bool) and not isinstance(given, bool):
         yield path, f"write true or false, without quotes (given: {shorten(repr(given))})"
     elif isinstance(given, bool) and isinstance(read, int | float) and not isinstance(read, bool):
         yield path, f"must be a number (given: {given})"

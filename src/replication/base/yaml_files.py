@@ -1,7 +1,7 @@
 """YAML documents that people write."""
 
 import re
-from functools import cache
+from functools import cache, partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -48,20 +48,35 @@ class _Loader(Loader):
 
 for kind in ("int", "float"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", _Loader.construct_number)
+# PyYAML refuses a mapping or list that contains itself if it is told to go down at once.
+for kind, construct in (("map", _Loader.construct_mapping), ("seq", _Loader.construct_sequence)):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", partial(construct, deep=True))
 
 
 def _line(node: yaml.Node) -> str:
     return f"line {node.start_mark.line + 1}"
 
 
-def _parse(text: str, name: str) -> Any:
-    """Return the content of a text; errors name the file."""
+def parse_yaml(text: str, name: str) -> Any:
+    """Return the content of a document.
+
+    Args:
+        text: the document.
+        name: its name in an error message.
+
+    Raises:
+        InputError: if the text is no YAML, or a part of it contains itself.
+    """
     stream = StringIO(text)
     stream.name = name
-    return yaml.load(stream, Loader=_Loader)
+    try:
+        return yaml.load(stream, Loader=_Loader)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read ({said}); correct it") from error
 
 
-_parse_shared = cache(_parse)
+_parse_shared = cache(parse_yaml)
 
 
 def read_yaml(path: Path, *, is_shared: bool = False) -> Any:
@@ -76,11 +91,9 @@ def read_yaml(path: Path, *, is_shared: bool = False) -> Any:
         InputError: if the file is not there, or is no YAML.
     """
     try:
-        parse = _parse_shared if is_shared else _parse
-        return parse(path.read_text(encoding="utf-8"), str(path))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); name another file") from error
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InputError(
-            f"{path}: cannot be read ({' '.join(str(error).split())}); correct it"
-        ) from error
+    except ValueError as error:
+        raise InputError(f"{path}: cannot be read ({error}); correct it") from error
+    return (_parse_shared if is_shared else parse_yaml)(text, str(path))

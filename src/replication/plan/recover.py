@@ -77,16 +77,28 @@ def shift_into_past(files: set[Path], now: float) -> int:
     return len(future)
 
 
+def _refuse_foreign(place: Path) -> None:
+    """Refuse a folder in which another workflow runs, or none: its files are none of ours."""
+    own = (name for name in ("Snakefile", "workflow/Snakefile") if (place / name).is_file())
+    if place == PROJECT or ((place / ".snakemake").is_dir() and not any(own)):
+        return
+    raise InputError(
+        f"{place}: this workflow has not run there; name the folder in which you gave the command,"
+        " and recover another clone by its own `make recover`"
+    )
+
+
 @click.command(help=__doc__)
 @click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False))
 def main(folder: str) -> None:
     """Unlock a working folder, remove temporary files and bring times back from the future.
 
     Raises:
-        InputError: if the workflow still runs there, here or on Slurm, Snakemake cannot unlock it,
-            or a file belongs to someone else.
+        InputError: if the workflow never ran there, or still runs there, here or on Slurm,
+            Snakemake cannot unlock it, or a file belongs to someone else.
     """
     place = Path(folder).resolve()
+    _refuse_foreign(place)
     if pids := running_processes(place):
         raise InputError(
             f"{place}: still in use by process {', '.join(map(str, pids))};"

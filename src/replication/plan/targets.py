@@ -78,9 +78,10 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     Raises:
         InputError: names the closest target, or targets that there are.
     """
-    suffix = Path(target).suffix
+    name = from_here(target)
+    suffix = Path(name).suffix
     kind = suffix.lower().removeprefix(".")
-    word = target.removesuffix(suffix).casefold()
+    word = name.removesuffix(suffix).casefold()
     paths = {
         name: f"figures/{name}.{kind if kind in {*PICTURE_KINDS, 'csv'} else 'pdf'}"
         for name in jobs.figures
@@ -88,11 +89,18 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     # By the last part of their names, too; of two, that which has no other part.
     figures = {name.rpartition("/")[2].casefold(): path for name, path in paths.items()}
     figures |= {name.casefold(): path for name, path in paths.items()}
-    is_figure = target.startswith("figures/")
+    is_figure = name.startswith("figures/")
+    files = [*paths.values(), *jobs.tasks, *_files_of_studies(jobs)]
+    if inside := [path for path in files if path.startswith(f"{name}/")]:
+        meant = [rule for rule in rules if rule == Path(name).name]
+        meant += [f"a file in it such as {inside[0]}"]
+        raise InputError(
+            f"{target}: is a folder and no target; did you mean {', or '.join(meant)}?"
+        )
     if is_figure:
         known, word = figures, word.removeprefix("figures/")
-    elif target.startswith("results/"):
-        known, word = {path: path for path in (*jobs.tasks, *_files_of_studies(jobs))}, target
+    elif name.startswith("results/"):
+        known, word = {path: path for path in files}, name
     else:
         pages = {f"report/{name}": study.study.page for name, study in jobs.studies.items()}
         below = {f"figures/{name}": path for name, path in figures.items()}
@@ -105,14 +113,17 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
         raise InputError(f"{target}: is no target; did you mean {meant}?{also}")
     if is_figure:
         raise InputError(f"{target}: there is no such figure; known: {', '.join(jobs.figures)}")
-    files = [
-        *(f"figures/{name}.pdf" for name in list(jobs.figures)[:1]),
-        *_files_of_studies(jobs)[:2],
-    ]
+    examples = [*list(paths.values())[:1], *_files_of_studies(jobs)[:2]]
     raise InputError(
         f"{target or 'an empty word'}: is no target; targets are {', '.join(rules)}, and files such"
-        f" as {', '.join(files)}"
+        f" as {', '.join(examples)}"
     )
+
+
+def from_here(target: str) -> str:
+    """Return the path of a target from this folder, which may be behind a link."""
+    path = os.path.relpath(target or os.curdir)
+    return os.path.relpath(os.path.realpath(target)) if path.startswith(os.pardir) else path
 
 
 def target_lines(jobs: Jobs, records: Records) -> Iterator[str]:

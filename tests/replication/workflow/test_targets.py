@@ -1,5 +1,6 @@
 """Words that are no target: what was meant, and what can be made."""
 
+import os
 import re
 import shlex
 from itertools import chain
@@ -27,6 +28,8 @@ KINDS = "(a figure can be pdf, png, svg or, its numbers, csv)"
         ("fig6", "figures/fig6.pdf"),
         ("Fig6", "figures/fig6.pdf"),
         ("example/fig1", "figures/example/fig1.pdf"),
+        (os.path.abspath("figures/fig6.pdf"), "figures/fig6.pdf"),
+        (os.path.abspath("figures/fig66.png"), "figures/fig6.png"),
     ],
 )
 def test_the_figure_that_was_meant_is_named(target, meant):
@@ -47,17 +50,33 @@ def test_the_figure_that_was_meant_is_named(target, meant):
         ("report/example.html", "did you mean results/report/example.html?"),
         ("results/example/runs/printed/1-4.npz", "mean results/example/runs/printed/1-5.npz?"),
         ("results/example/runs/prnted/1-5.npz", "mean results/example/runs/printed/1-5.npz?"),
-        ("", "an empty word: is no target; targets are figures, verify, and files such as "),
+        ("figures/", "figures/: is a folder and no target; did you mean figures, or a file in it"),
+        (
+            os.path.abspath("results/example"),
+            "results/example: is a folder and no target; did you"
+            " mean example, or a file in it such as results/example/data/printed/1-5.npz?",
+        ),
+        (
+            "results",
+            "results: is a folder and no target; did you mean a file in it such as results/",
+        ),
+        (
+            "",
+            "an empty word: is no target; targets are example, figures, verify, and files such as ",
+        ),
         (
             "mine",
-            "mine: is no target; targets are figures, verify, and files such as figures/",
+            "mine: is no target; targets are example, figures, verify, and files such as figures/",
         ),
-        ("results/x", "results/x: is no target; targets are figures, verify, and files such"),
+        (
+            "results/x",
+            "results/x: is no target; targets are example, figures, verify, and files such",
+        ),
     ],
 )
 def test_another_target_that_was_meant_is_named(target, message):
     with pytest.raises(InputError) as error:
-        refuse_target(JOBS, target, ["figures", "verify"])
+        refuse_target(JOBS, target, ["example", "figures", "verify"])
     assert message in error.value.message
 
 
@@ -91,6 +110,17 @@ def test_what_the_table_of_jobs_has_is_known(word, is_known):
 def test_values_of_options_are_no_targets():
     words = ["-n", "fig66", "--directory", "fig7", "figures", "--configfile", "fig8"]
     assert unknown_targets(JOBS, words, "figures".__eq__, "figures".__eq__) == ["fig66"]
+
+
+def test_a_path_that_snakemake_does_not_know_is_not_taken_for_a_file_that_is_there(template):
+    """It would end with "Nothing to be done", whatever the settings."""
+    file = template.folder / FIGURES[0]
+    file.parent.mkdir(parents=True)
+    file.touch()
+    (template.folder / "link").symlink_to(template.folder)
+    said = {str(file): FIGURES[0], str(file.parents[2] / "link" / FIGURES[0]): FIGURES[0]}
+    output = template.run(*said, succeed=False)
+    assert f"{next(iter(said))}: is no target; did you mean {FIGURES[0]}?" in output
 
 
 @pytest.mark.parametrize(("option", "is_value"), [("configfile", ".yaml"), ("config", "=")])
