@@ -92,10 +92,9 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     is_figure = name.startswith("figures/")
     files = [*paths.values(), *jobs.tasks, *_files_of_studies(jobs)]
     if inside := [path for path in files if path.startswith(f"{name}/")]:
-        meant = [rule for rule in rules if rule == Path(name).name]
-        meant += [f"a file in it such as {inside[0]}"]
+        same = "".join(f"{rule}, or " for rule in rules if rule == Path(name).name)
         raise InputError(
-            f"{target}: is a folder and no target; did you mean {', or '.join(meant)}?"
+            f"{target}: is a folder and no target; did you mean {same}a file in it such as {inside[0]}?"
         )
     if is_figure:
         known, word = figures, word.removeprefix("figures/")

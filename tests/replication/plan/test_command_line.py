@@ -13,8 +13,8 @@ from replication.plan.command_line import read_settings, refuse_repeated, refuse
 
 BEFORE = "so name targets before it: `snakemake TARGET {} ...`"
 MEANT = [
-    ("1", 1), ("-1", -1), ("0.5", 0.5), ("1.0e-3", 0.001), ("true", True), ("null", None), ("", None),
-    ("[1, 2.5, null]", [1, 2.5, None]), ("{first: 1, of: {b: [no, yes]}}", None),
+    ("1", 1), ("-1", -1), ("0.5", 0.5), ("1.0e-3", 0.001), ("true", True), ("null", None),
+    ("", None), ("[1, 2.5, null]", [1, 2.5, None]), ("{first: 1, of: {b: [no, yes]}}", None),
     ("'1'", "1"), ("{a: '1', b: \"true\"}", {"a": "1", "b": "true"}), ("a,b", "a,b"),
 ]  # fmt: skip
 """Values as somebody types them. What stands in quotes is text."""

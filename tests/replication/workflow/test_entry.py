@@ -1,5 +1,6 @@
 """What is made where no target is named, from the root and from where the catalog looks."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,16 @@ def test_a_folder_of_results_alone_is_recovered(tmp_path: Path, monkeypatch: pyt
     assert done.exit_code == 0, done.output
     assert not (locks / "0.input.lock").exists()
     assert notes.exists()
+
+
+@pytest.mark.parametrize("names", [[], ["Snakefile"], ["workflow/Snakefile", ".snakemake/x"]])
+def test_a_folder_of_another_workflow_is_not_touched(tmp_path: Path, names: list[str]):
+    for name in [*names, "results/.notes.0123abcd"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (4e9, 4e9))
+    before = {path: path.stat().st_mtime for path in tmp_path.rglob("*")}
+    done = CliRunner().invoke(recover.main, [str(tmp_path)])
+    assert f"{tmp_path}: this workflow has not run there; name the folder" in done.output
+    assert done.exit_code == 1
+    assert {path: path.stat().st_mtime for path in tmp_path.rglob("*")} == before

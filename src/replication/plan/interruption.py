@@ -1,0 +1,52 @@
+"""Ctrl-C, `kill` and a lost connection end a run in order: no lock stays, the same command goes on.
+
+While a run is planned, each of them ends Snakemake at once. Later Ctrl-C cancels the jobs of a
+cluster, and SIGTERM or SIGHUP lets running jobs finish and starts no others. A signal to the whole
+group, such as that of a terminal that closes, ends the jobs of this machine by itself.
+"""
+
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LAST_WORDS = "Interrupted. Give the same command again: it goes on from what is finished."
+FAILED = "At least one job did not complete successfully."
+"""Last words of Snakemake about every run that does not succeed."""
+
+
+class Interruption(logging.Filter):
+    """Filter of the last words of a run that somebody interrupts."""
+
+    def __init__(self, scheduler: Callable[[], Any]) -> None:
+        """Take what returns Snakemake's scheduler, or None until there is one."""
+        super().__init__()
+        self.scheduler = scheduler
+        self.has_come = False
+
+    def listen(self) -> None:
+        """Heed the signals, except those that `nohup` or a shell has had ignored.
+
+        Call it again when there is a scheduler, which puts a function of its own in the place of
+        that for SIGTERM. If the signal comes while it counts jobs, that function waits for ever.
+        """
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                if signal.getsignal(number) != signal.SIG_IGN:
+                    signal.signal(number, self._heed)
+
+    def _heed(self, number: int, _: object) -> None:
+        self.has_come = True
+        scheduler = self.scheduler()
+        if scheduler is None or number == signal.SIGINT:
+            raise SystemExit(LAST_WORDS)
+        # It takes a lock that this thread may have.
+        threading.Thread(target=scheduler.exit_gracefully).start()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Say in the last words that the run was interrupted."""
+        if self.has_come and FAILED in str(record.msg):
+            record.msg = LAST_WORDS
+        return True
