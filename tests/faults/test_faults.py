@@ -29,19 +29,18 @@ def test_a_fault_costs_no_finished_result(project, fault, options):
 
 
 @pytest.mark.usefixtures("warm_python")
-def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(template):
-    project = template
-    folder = project.folder / "results/scan_and_snap/runs/syn_medium"
+def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(tmp_path):
+    folder = tmp_path / "results/scan_and_snap/runs/syn_medium"
     folder.mkdir(parents=True)
     names = [".1.npz.0a1b2c3d", ".1.npz.0a1b2c3", ".gitkeep", "1.npz"]
     now = time.time()
     for number, name in enumerate(names):
         (folder / name).touch()
         os.utime(folder / name, (now + 1000 + number,) * 2)
-    locks = project.folder / ".snakemake/locks"
+    locks = tmp_path / ".snakemake/locks"
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("figures/fig6.pdf\n")
-    done = CliRunner().invoke(recover.main, [str(project.folder)])
+    done = CliRunner().invoke(recover.main, [str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "Unlocked; 1 temporary files removed, 3 times in the future" in done.output
     times = [(folder / name).stat().st_mtime for name in names[1:]]

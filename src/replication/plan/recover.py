@@ -98,12 +98,12 @@ def main(folder: str) -> None:
             Snakemake cannot unlock it, or a file belongs to someone else.
     """
     place = Path(folder).resolve()
-    _refuse_foreign(place)
     if pids := running_processes(place):
         raise InputError(
             f"{place}: still in use by process {', '.join(map(str, pids))};"
             " wait for it or stop it, then run this again"
         )
+    _refuse_foreign(place)
     # Slurm's commands may be installed where no Slurm runs: no answer counts as no jobs here. A run
     # on the cluster asks again and insists on an answer.
     with suppress(SlurmSilentError):

@@ -94,7 +94,8 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     if inside := [path for path in files if path.startswith(f"{name}/")]:
         same = "".join(f"{rule}, or " for rule in rules if rule == Path(name).name)
         raise InputError(
-            f"{target}: is a folder and no target; did you mean {same}a file in it such as {inside[0]}?"
+            f"{target}: is a folder and no target; did you mean {same}a file in it such as"
+            f" {inside[0]}?"
         )
     if is_figure:
         known, word = figures, word.removeprefix("figures/")
