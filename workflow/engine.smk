@@ -12,10 +12,10 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 # First of all, as planning takes seconds.
-INTERRUPTION = Interruption(lambda: workflow.scheduler)
 if workflow.is_main_process:
-    INTERRUPTION.listen()
-    logger.addFilter(INTERRUPTION)
+    interruption = Interruption(lambda: workflow.scheduler)
+    interruption.listen()
+    logger.addFilter(interruption)
 
 # Folder of the Snakefile that includes this one.
 HOME = workflow.included_stack[-2].get_basedir()
@@ -102,7 +102,6 @@ logger.addHandler(
 
 
 onstart:
-    INTERRUPTION.listen()
     checked(prepare_run, Path.cwd(), workflow.executor_plugin)
     checked(CONFIGURATION.write, Path("results/config.yaml"))
     needed = [*workflow.dag.needrun_jobs()]

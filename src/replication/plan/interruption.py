@@ -27,11 +27,7 @@ class Interruption(logging.Filter):
         self.has_come = False
 
     def listen(self) -> None:
-        """Heed the signals, except those that `nohup` or a shell has had ignored.
-
-        Call it again when there is a scheduler, which puts a function of its own in the place of
-        that for SIGTERM. If the signal comes while it counts jobs, that function waits for ever.
-        """
+        """Heed the signals, except those that `nohup` or a shell has had ignored."""
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 if signal.getsignal(number) != signal.SIG_IGN:
@@ -46,7 +42,14 @@ class Interruption(logging.Filter):
         threading.Thread(target=scheduler.exit_gracefully).start()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say in the last words that the run was interrupted."""
-        if self.has_come and FAILED in str(record.msg):
+        """Say in the last words that the run was interrupted.
+
+        Snakemake makes an error of its own of the end of a function that it has called. Its scheduler
+        heeds SIGTERM by a function that waits for ever if it comes while jobs are counted; so listen
+        again when there is a scheduler.
+        """
+        if self.has_come and any(words in str(record.msg) for words in (FAILED, LAST_WORDS)):
             record.msg = LAST_WORDS
+        elif not self.has_come and self.scheduler():
+            self.listen()
         return True

@@ -68,6 +68,21 @@ def test_running_jobs_may_finish_wherever_the_signal_comes(number):
     assert last_words(interruption) == LAST_WORDS
 
 
+def test_the_function_of_the_scheduler_is_replaced_and_an_error_of_the_end_is_no_error():
+    found = []
+    interruption = Interruption(lambda: found and found[0])
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    last_words(interruption)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    found.append(SimpleNamespace(exit_gracefully=lambda: None))
+    assert last_words(interruption) != LAST_WORDS
+    signal.raise_signal(signal.SIGTERM)
+    said = f"InputFunctionException:\n  SystemExit: {LAST_WORDS}\nWildcards:"
+    record = logging.LogRecord("", logging.ERROR, "", 0, said, (), None)
+    assert interruption.filter(record)
+    assert record.msg == LAST_WORDS
+
+
 def test_ctrl_c_does_not_wait_for_jobs():
     listening(SimpleNamespace())
     with pytest.raises(SystemExit):
@@ -95,11 +110,11 @@ def test_another_thread_cannot_listen_and_goes_on():
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("SIGHUP", "Job "),
+        ("SIGHUP", "Training "),
         *(
             pytest.param(name, line, marks=pytest.mark.campaign)
             for name in ("SIGINT", "SIGTERM", "SIGHUP")
-            for line in ("extended by", "Building DAG", "Job ", "Training ")
+            for line in ("extended by", "Building DAG", "Job stats", "Execute", "Training ")
         ),
     ],
 )
