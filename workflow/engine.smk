@@ -121,6 +121,10 @@ onerror:
     # file itself says how it was made, see `look`.
     for job in workflow.scheduler.failed:
         workflow.persistence.cleanup(job)
+    if told := surroundings.lack_of_memory(
+        Path(log) for job in workflow.scheduler.failed for log in job.log
+    ):
+        logger.error(told)
 
 
 onsuccess:

@@ -9,10 +9,17 @@ from replication.verify.todo_marks import refuse_marks
 SCORECARD = "results/{study}/verdicts.md"
 # Studies that `--config study=...` names, or those of a plain run.
 SELECTED = checked(JOBS.selected_studies, CHOICE)
-# Pages link to those of the same studies, except of studies that count only as they are computed.
-LINKED = [name for name in SELECTED if CHOICE is not None or STUDIES[name].is_default]
-PAGE = Page(JOBS, LOCK, PROJECT, local, LINKED)
-INDEX = Index(JOBS, LOCK, PROJECT, local, SELECTED)
+# Pages link to those that are there, and to those that are asked for; rules know these once they are asked.
+ABOUT_SITE = (
+    JOBS,
+    LOCK,
+    PROJECT,
+    local,
+    SELECTED,
+    lambda: workflow.dag_settings.targets,
+)
+PAGE = Page(*ABOUT_SITE)
+INDEX = Index(*ABOUT_SITE)
 # End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
 
@@ -64,6 +71,8 @@ rule page:
         "logs/report/{study}.log",
     benchmark:
         "logs/report/{study}.benchmark.tsv"
+    # Where the targets are known. To write a page takes seconds.
+    localrule: True
     params:
         python=python,
         code=PAGE.code,

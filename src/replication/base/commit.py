@@ -2,20 +2,36 @@
 
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
+
+import click
 
 UNKNOWN = "unknown"
 """Name of a state that git does not know."""
 
 
 def commit_name(project: Path, *options: str) -> str:
-    """Return the name that git gives the state of a project; `unknown` without a repository or git.
+    """Return the name that git gives the state of a project, or `unknown` and say why.
 
     Args:
         project: folder of the project.
         options: further options of `git describe`.
     """
-    return run_git(project, "describe", "--always", "--dirty", "--abbrev=7", *options) or UNKNOWN
+    name = run_git(project, "describe", "--always", "--dirty", "--abbrev=7", *options)
+    if not name:
+        _say_once(f"The state of the code is {UNKNOWN}: {why_unknown(project)}")
+    return name or UNKNOWN
+
+
+@cache
+def _say_once(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def why_unknown(project: Path) -> str:
+    """Return git's reason not to name the state of a project, with the remedy that git knows."""
+    return " ".join(_ask_git(project, "describe", "--always")[1].split())
 
 
 def run_git(project: Path, *words: str) -> str | None:
@@ -27,6 +43,11 @@ def run_git(project: Path, *words: str) -> str | None:
         project: folder of the project.
         words: arguments of the command.
     """
+    return _ask_git(project, *words)[0]
+
+
+def _ask_git(project: Path, *words: str) -> tuple[str | None, str]:
+    """Return the output of git, or None with the reason."""
     folder = project.resolve()
     # In a hook, git sets variables that name its repository, which may be another one.
     others = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
@@ -34,11 +55,11 @@ def run_git(project: Path, *words: str) -> str | None:
         done = subprocess.run(
             ["git", *words],
             cwd=folder,
-            env=others | {"GIT_CEILING_DIRECTORIES": str(folder.parent)},
+            env=others | {"GIT_CEILING_DIRECTORIES": str(folder.parent), "LC_ALL": "C"},
             capture_output=True,
             encoding="utf-8",
             check=False,
         )
-    except OSError:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    except OSError as error:
+        return None, f"git cannot be started ({error.strerror}); install it"
+    return (None, done.stderr) if done.returncode else (done.stdout.strip(), "")

@@ -14,7 +14,9 @@ shell, home or working folder is kept out of a job, or counts as another process
 """
 
 import os
-from collections.abc import Mapping
+import re
+import resource
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from replication.base.places import SOURCE
@@ -38,6 +40,12 @@ ARITHMETIC = (
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
 )  # fmt: skip
 """Variables by which libraries choose instructions, precision or the order of sums."""
+LACK_OF_MEMORY = re.compile(
+    "signal KILL|failed to map segment|cannot allocate|can't start new thread"
+    "|pthread_create failed|memory allocation still failed|memoryerror|bad_alloc",
+    re.IGNORECASE,
+)
+"""Words in the log of a job that the system refused memory or threads, or ended for lack of it."""
 
 
 def python_command(executable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
@@ -63,3 +71,30 @@ def shell_variables(environment: Mapping[str, str] = os.environ) -> list[str]:
 def arithmetic_variables() -> dict[str, str]:
     """Return the variables that are set and make libraries compute as another processor would."""
     return {name: os.environ[name] for name in ARITHMETIC if os.environ.get(name)}
+
+
+def memory_limit() -> str:
+    """Return in words by how much memory this shell limits a process; nothing without a limit."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    return f"raise the limit of memory, which `ulimit -v` sets to {limit >> 20:,} MiB here, or "
+
+
+def lack_of_memory(logs: Iterable[Path]) -> str:
+    """Return which of some failed jobs probably lacked memory, and what to do; nothing if none did.
+
+    Args:
+        logs: what the jobs have written.
+    """
+    lacking = [
+        str(path)
+        for path in logs
+        if path.is_file() and LACK_OF_MEMORY.search(path.read_text("utf-8", "replace"))
+    ]
+    if not lacking:
+        return ""
+    return (
+        f"Memory or threads probably lacked, see {', '.join(lacking)}: {memory_limit()}run fewer"
+        " jobs at once, as with `--cores 1`"
+    )

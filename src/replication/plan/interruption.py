@@ -44,9 +44,9 @@ class Interruption(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Say in the last words that the run was interrupted.
 
-        Snakemake makes an error of its own of the end of a function that it has called. Its scheduler
-        heeds SIGTERM by a function that waits for ever if it comes while jobs are counted; so listen
-        again when there is a scheduler.
+        Snakemake makes an error of its own of the end of a function that it has called. Its
+        scheduler heeds SIGTERM by a function that waits for ever if it comes while jobs are
+        counted; so listen again when there is a scheduler.
         """
         if self.has_come and any(words in str(record.msg) for words in (FAILED, LAST_WORDS)):
             record.msg = LAST_WORDS

@@ -88,7 +88,7 @@ def write_pages(
             damaged, or the folder cannot be written to or has files that no page wrote.
     """
     recorded = read_history(history) if history else None
-    site = Site(pages=names, command=f"{COMMAND} {{}}")
+    site = Site(pages=names, command=f"{COMMAND} {{}}", index=INDEX)
     kept = [_read_study(root, studies[name], site) for name in names]
     _add_scorecards(kept)
     _make_folder(output)

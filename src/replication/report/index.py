@@ -100,6 +100,7 @@ def render_index(
             cost_measured=MEASURED,
             links=site_links(sources.site),
             here="",
+            index=sources.site.index,
             style=asset("style.css"),
             script="",
         )

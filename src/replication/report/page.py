@@ -10,6 +10,7 @@ import click
 import pandas as pd
 from jinja2 import Environment
 
+from replication.base.commit import UNKNOWN, why_unknown
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import method_value
@@ -97,6 +98,7 @@ def render(
         registry=registry,
         links=site_links(shown.site),
         here=shown.site.link(shown.study),
+        index=shown.site.index,
         related=shown.related,
         labels=labels,
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
@@ -193,6 +195,7 @@ def _provenance(
         "columns": COLUMNS,
         "reproductions": [item.row for item in verified],
         "origin": origin,
+        "why_unknown": why_unknown(root) if origin["commit"] == UNKNOWN else "",
         "machine": computed_on,
         "cited": read_citation(registry, root),
     }

@@ -6,6 +6,7 @@ Modules that load pandas are imported inside functions: a run that makes no page
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 PROGRAM = "replication.report.page"
 INDEX_PROGRAM = "replication.report.index"
+SITE = "results/report"
+"""Folder of all pages."""
+WHOLE_SITE = {"report", "everything"}
+"""Targets that make the index, and the page of each study."""
 COMMAND = "snakemake results/report/{}.html"
 """Command that makes the page of a study."""
 
@@ -41,8 +46,9 @@ class _SiteRule:
     own_file: Callable[[str], Any]
     """Function that marks an input that the workflow does not make."""
     pages: list[str]
-    """Names of the studies whose pages link to one another. The files that are there must not
-    change them, or a page would be made again when nothing has changed."""
+    """Names of the studies whose pages a target without a study makes."""
+    targets: Callable[[], Iterable[str]]
+    """Function that returns what the user asked for, once rules are asked for their inputs."""
 
     def _code(self, paths: Iterable[str], *programs: str) -> list[str]:
         """Return all code and packages that programs, the templates and some files depend on."""
@@ -52,10 +58,27 @@ class _SiteRule:
             *(f"{name}=={version}" for name, version in packages.items()),
         ]
 
+    @cached_property
     def _site(self) -> "Site":
-        from replication.report.sources import Site
+        """Pages that are asked for or there already; fixed, before this run makes one of them."""
+        from replication.report.sources import INDEX, Site
 
-        return Site(pages=self.pages, command=COMMAND)
+        targets = {*self.targets()}
+        asked = {*self.pages} if targets & WHOLE_SITE else set()
+
+        def is_there(path: str) -> bool:
+            return path in targets or os.path.exists(path)
+
+        index = f"{SITE}/{INDEX}"
+        return Site(
+            pages=[
+                name
+                for name, study in self.jobs.studies.items()
+                if name in asked or name in targets or is_there(study.study.page)
+            ],
+            command=COMMAND,
+            index=INDEX if asked or is_there(index) else "",
+        )
 
 
 class Page(_SiteRule):
@@ -138,7 +161,9 @@ class Page(_SiteRule):
         return [*dict.fromkeys([*receipts, *self._references(wildcards)])]
 
     def _sources(self, wildcards: Any) -> "FigureSources":
-        return figure_sources(self.jobs, wildcards.study, self._site())
+        pages = [*dict.fromkeys([*self._site.pages, wildcards.study])]
+        site = self._site.model_copy(update={"pages": pages})
+        return figure_sources(self.jobs, wildcards.study, site)
 
 
 class Index(_SiteRule):
@@ -181,7 +206,9 @@ class Index(_SiteRule):
         return DocumentFile(self._sources().model_copy(update=moved).model_dump_json())
 
     def _sources(self) -> "IndexSources":
-        return index_sources(self.jobs, self._site())
+        from replication.report.sources import INDEX, Site
+
+        return index_sources(self.jobs, Site(pages=self.pages, command=COMMAND, index=INDEX))
 
     def _verdicts(self, study: str) -> list[str]:
         return list(self.jobs.studies[study].files.verdicts.values())

@@ -88,13 +88,17 @@ class Site(Strict):
     """The pages that are made together."""
 
     pages: list[str] = []
-    """Names of the studies whose pages are made."""
+    """Names of the studies whose pages are made, or there."""
     command: str = ""
     """Command that makes the page of a study; `{}` stands for its name."""
+    index: str = ""
+    """Link to the index; empty if there is none beside the pages."""
 
     def link(self, study: str) -> str:
-        """Return the link to a study: to its page, or else to its place in the index."""
-        return f"{study}.html" if study in self.pages else f"{INDEX}#{study}"
+        """Return the link to a study: to its page, or its place in the index, or none."""
+        if study in self.pages:
+            return f"{study}.html"
+        return f"{self.index}#{study}" if self.index else ""
 
 
 class RelatedPage(Strict):
@@ -103,7 +107,7 @@ class RelatedPage(Strict):
     title: str
     """Title of the study."""
     link: str
-    """Link to the page, or to the study's place in the index."""
+    """Link to the page, or to the study's place in the index; empty if neither is there."""
     has_page: bool
     """True if the link leads to the page."""
     counts: dict[int, dict[Outcome, int]] = {}

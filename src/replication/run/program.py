@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from replication.base.errors import InputError
+from replication.base.process import memory_limit
 from replication.base.strict import shorten
 from replication.plan.orders import Orders
 from replication.run.stages import make_output, seeds_not_finite
@@ -56,8 +57,8 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
             if not _is_memory_error(error):
                 raise
             raise InputError(
-                f"{output}: does not fit into memory; the largest of its settings are"
-                f" {', '.join(_largest_settings(work))}: lower them, or let a job take fewer seeds"
+                f"{output}: does not fit into memory; {memory_limit()}lower the largest of its"
+                f" settings, {', '.join(_largest_settings(work))}, or let a job take fewer seeds"
             ) from error
 
 

@@ -1,6 +1,7 @@
 """Jobs in hostile surroundings: a user's shell, home and working folder change no byte."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from replication.base.process import (
     KEPT_OUT,
     SHELL,
     arithmetic_variables,
+    lack_of_memory,
     python_command,
     shell_variables,
 )
@@ -224,3 +226,33 @@ def test_nobody_else_starts_python():
     for text in texts:
         for command in text.split("shell:")[1:]:
             assert command.split()[0].strip('"f').strip("{}") == "params.python:q", command
+
+
+@pytest.mark.parametrize(
+    ("said", "is_lack"),
+    [
+        ("Error: ended by the signal KILL", True),
+        ("ImportError: _imaging.so: failed to map segment from shared object", True),
+        ("OSError: [Errno 12] Cannot allocate memory", True),
+        ("RuntimeError: can't start new thread", True),
+        ("OpenBLAS blas_thread_init: pthread_create failed for thread 1 of 2: Resource", True),
+        ("OpenBLAS error: Memory allocation still failed after 10 retries, giving up.", True),
+        ("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7 GiB", True),
+        ("terminate called after throwing an instance of 'std::bad_alloc'", True),
+        ("Error: ended by the signal TERM", False),
+        ("Error: x.npz: does not fit into memory; lower the largest of its settings", False),
+    ],
+)
+def test_a_job_that_lacked_memory_gets_the_advice_about_memory(
+    tmp_path, monkeypatch, said, is_lack
+):
+    log, other = tmp_path / "1.log", tmp_path / "none.log"
+    log.write_text(f"Traceback\n{said}\n")
+    limits = (1500 << 20, resource.RLIM_INFINITY)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    assert lack_of_memory([log, other]) == is_lack * (
+        f"Memory or threads probably lacked, see {log}: raise the limit of memory, which `ulimit"
+        " -v` sets to 1,500 MiB here, or run fewer jobs at once, as with `--cores 1`"
+    )
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[::-1])
+    assert ": run fewer jobs at once" in lack_of_memory([log]) or not is_lack

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import JOBS, PAGE, Template, counted
+from markupsafe import escape
 from report_folder import CLAIMS, Folder
 
+from replication.base import commit
 from replication.base.commit import commit_name
 from replication.judge.verdicts import OUTCOMES
 from replication.report.context import in_order_of_paper
@@ -356,3 +358,33 @@ def test_commit_is_that_of_the_project_alone(tmp_path):
     assert re.fullmatch("[0-9a-f]{7,}", commit_name(tmp_path))
     (tmp_path / "inner").mkdir()
     assert commit_name(tmp_path / "inner") == "unknown"
+
+
+REASONS = {
+    "owner": ("fatal: detected dubious ownership in repository at '/x'\nTo add an exception for"
+              " this directory, call:\n\n\tgit config --global --add safe.directory /x\n"),
+    "no repository": "fatal: not a git repository (or any of the parent directories): .git\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*REASONS, "no git"])
+def test_why_the_code_is_unknown_is_said_with_the_remedy_of_git(
+    folder, tmp_path, monkeypatch, capfd, name
+):
+    commit._say_once.cache_clear()
+    reason = "git cannot be started (No such file or directory); install it"
+    git = tmp_path / "bin/git"
+    git.parent.mkdir()
+    if name in REASONS:
+        git.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{REASONS[name]}END\nexit 128\n")
+        git.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{git.parent}:/usr/bin:/bin")
+        reason = " ".join(REASONS[name].split())
+    else:
+        monkeypatch.setenv("PATH", str(git.parent))
+    assert commit_name(tmp_path) == commit_name(tmp_path) == "unknown"
+    said = f"The state of the code is unknown: {reason}\n"
+    assert capfd.readouterr().err == said
+    html = folder.html("--commit", "unknown")
+    assert f"<dt>Code</dt><dd><code>unknown</code> ({escape(reason)})</dd>" in html
+    assert "<dt>Code</dt><dd><code>abc1234-dirty</code></dd>" in folder.html()

@@ -1,6 +1,7 @@
 """Whatever stands in an overlay: it is refused in words, before anything runs."""
 
 import importlib
+import resource
 import shutil
 from functools import wraps
 from pathlib import Path
@@ -292,7 +293,10 @@ def test_overlays_can_be_checked_where_snakemake_names_no_file(tmp_path):
 
 
 @pytest.mark.parametrize("samples", [10**15, 10**18])
-def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, samples):
+@pytest.mark.parametrize("limit", [None, 1536])
+def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, monkeypatch, samples, limit):
+    set_limit = resource.RLIM_INFINITY if limit is None else limit << 20
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (set_limit, resource.RLIM_INFINITY))
     changes = read_overlay_text(tmp_path, PROBLEM % f"samples: {samples}")
     jobs = Jobs.of(configure(changes, EXAMPLE), EXAMPLE)
     order = jobs.order("results/example/data/printed/1-5.npz")
@@ -300,9 +304,9 @@ def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, samples):
     told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
     done = CliRunner().invoke(run.main, ["--job", told, str(output)])
     assert done.exit_code == 1
-    assert f"does not fit into memory; the largest of its settings are samples ({samples}), " in (
-        done.output
-    )
+    raised = "raise the limit of memory, which `ulimit -v` sets to 1,536 MiB here, or "
+    wanted = f"{raised if limit else ''}lower the largest of its settings, samples ({samples}), "
+    assert f"does not fit into memory; {wanted}" in done.output
     assert not output.parent.exists()
 
 

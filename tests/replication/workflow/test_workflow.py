@@ -152,6 +152,8 @@ def test_of_a_job_that_a_signal_ends_it_is_said(template: Template):
     output = template.run(f"{DATA}/{SEEDS[0]}.npz", succeed=False)
     assert "Error in rule data" in output
     assert "Error: ended by the signal KILL" in output
+    log = f"logs/example/data/replication/{SEEDS[0]}.log"
+    assert f"Memory or threads probably lacked, see {log}: " in output
 
 
 @pytest.mark.campaign
