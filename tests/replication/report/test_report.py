@@ -4,10 +4,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
-from conftest import JOBS, PAGE, Template, counted
+from conftest import JOBS, PAGE, ROOT, Template, counted
 from markupsafe import escape
 from report_folder import CLAIMS, Folder
 
@@ -15,8 +16,9 @@ from replication.base import commit
 from replication.base.commit import commit_name
 from replication.judge.verdicts import OUTCOMES
 from replication.report.context import in_order_of_paper
-from replication.report.page_rule import figure_sources
+from replication.report.page_rule import Page, figure_sources
 from replication.report.prose import findings
+from replication.report.site import site_links
 from replication.report.sources import FigureSources
 from replication.run.work import checksum
 
@@ -43,9 +45,16 @@ def test_same_bytes_twice(folder):
 def test_only_files_beside_it_are_fetched_and_only_its_own_script_runs(folder):
     html = folder.html()
     links = re.findall(r'\s(?:src|href)="([^"]*)"', html)
-    assert {re.match(r"data:,$|#|paper[./]|index.html", link) is not None for link in links} == {
-        True
-    }
+    ids = {f"#{name}" for name in re.findall(r'\sid="([^"]*)"', html)}
+    assert [
+        link
+        for link in links
+        if link != "data:," and not (link in ids or (folder.page.parent / link).is_file())
+    ] == []
+    for name in ("fig1.svg", "fig6.png"):
+        assert (
+            f'The picture is paper/{name}, in the folder that belongs beside this page.">' in html
+        )
     files = {link for link in links if link.startswith("paper/")}
     made = {f"paper/{path.name}" for path in folder.page.with_suffix("").iterdir()}
     assert files == made == {f"paper/{name}" for name in FILES}
@@ -388,3 +397,26 @@ def test_why_the_code_is_unknown_is_said_with_the_remedy_of_git(
     html = folder.html("--commit", "unknown")
     assert f"<dt>Code</dt><dd><code>unknown</code> ({escape(reason)})</dd>" in html
     assert "<dt>Code</dt><dd><code>abc1234-dirty</code></dd>" in folder.html()
+
+
+def test_pages_link_to_pages_that_are_asked_for_or_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/report").mkdir(parents=True)
+    pages, study = ["scan_and_snap", "lp_ft"], SimpleNamespace(study="example")
+
+    def site(*targets):
+        rule = Page(JOBS, Path("lock"), ROOT, str, pages, lambda: targets)
+        return FigureSources.parse_json(rule.figures_as_json(study), "--figures").site
+
+    def links(*targets):
+        return {name: link for name, link in site_links(site(*targets)) if link}
+
+    assert links("example") == links("results/report/example.html") == {"example": "example.html"}
+    assert links("example", "lp_ft") == {"lp ft": "lp_ft.html", "example": "example.html"}
+    everything = links("report")
+    assert everything["scan and snap"] == "scan_and_snap.html"
+    assert everything["recurrent attention"] == "index.html#recurrent_attention"
+    (tmp_path / "results/report/lp_ft.html").touch()
+    assert links("example") == {"lp ft": "lp_ft.html", "example": "example.html"}
+    (tmp_path / "results/report/index.html").touch()
+    assert links("example")["scan and snap"] == "index.html#scan_and_snap"
