@@ -6,8 +6,10 @@ name. No module here computes a result.
 
 __all__ = [
     "check_overlays",
+    "command_line",
     "configuration",
     "cost",
+    "interruption",
     "jobs",
     "metric_types",
     "orders",

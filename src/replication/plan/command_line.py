@@ -28,7 +28,7 @@ TARGETS_FIRST = (
 
 
 def check() -> None:
-    """End this process with a sentence if Snakemake could not read its command line."""
+    """Refuse, and end this process, if Snakemake could not read its command line."""
     try:
         refuse_unreadable(sys.argv[1:])
     except InputError as error:

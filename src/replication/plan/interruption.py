@@ -27,7 +27,7 @@ class Interruption(logging.Filter):
         self.has_come = False
 
     def listen(self) -> None:
-        """Heed the signals, except those that `nohup` or a shell has had ignored."""
+        """Set what the signals do, except those that `nohup` or a shell has had ignored."""
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 if signal.getsignal(number) != signal.SIG_IGN:

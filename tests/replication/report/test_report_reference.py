@@ -174,7 +174,7 @@ def test_the_index_of_one_page_tells_the_commands_of_the_others(project, nothing
 
 
 def test_a_page_tells_of_the_verdicts_on_the_papers_other_pages():
-    site = Site(pages=["scan_and_snap"])
+    site = Site(pages=["scan_and_snap"], index="index.html")
     (text,) = related_pages(ROOT, "scan_and_snap", site)
     assert (text.link, text.has_page) == ("index.html#scan_and_snap_text", False)
     verdicts = read_verdicts(reference_folder(ROOT, "scan_and_snap_text"))
