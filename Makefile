@@ -19,7 +19,7 @@ HASHED := $(VENV)/.hashed
 install = $(if $(HASHES),awk 'NR == FNR {locked[$$1]; next} /==/ {on = $$1 in locked} on' $(1) $(HASHES) \
   > $(HASHED) && $(INSTALL) --no-deps --require-hashes -r $(HASHED) &&) $(INSTALL) -r $(1)
 
-.PHONY: all environment tools cluster encoders test test-all portable campaigns faults recover lint format packages benchmark gallery lock newest audit clean
+.PHONY: all environment tools cluster encoders test test-all portable campaigns explore faults recover lint format packages benchmark gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -64,9 +64,17 @@ PYTEST = python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfil
 test: $(TOOLS)
 	$(RUN) $(PYTEST)
 
-# Everything: more and larger cases, many random examples, and tests that wait. It takes an hour or two.
+# Everything: more and larger cases, many examples, and tests that wait. It takes an hour or two.
 test-all: $(TOOLS)
-	$(RUN) HYPOTHESIS_PROFILE=thorough $(PYTEST) -m ""
+	$(RUN) $(PYTEST) -m "" --hypothesis-profile thorough
+
+# Many new examples of every property; all other targets draw the same ones in every run.
+SEED := $(shell date +%s)
+EXPLORE = --hypothesis-profile explore --hypothesis-seed=$(SEED)
+explore: $(TOOLS)
+	$(RUN) $(PYTEST) -m hypothesis $(EXPLORE) || { echo "The seed was $(SEED). To repeat an example that" \
+	  "fails: \`.venv/bin/python -m pytest FILE $(EXPLORE)\`. To keep it: write it above its test, as" \
+	  "@example(...)." >&2; exit 1; }
 
 # Tests of what computes in float32, as other processors would: PyTorch without vector instructions,
 # and with older ones. No test may need the last digits of this machine.

@@ -18,18 +18,25 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-import hypothesis
 import pytest
+from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from warm import Pythons
 
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
 
-# `make test-all` takes the thorough one.
-hypothesis.settings.register_profile("quick", max_examples=20)
-hypothesis.settings.register_profile("thorough", max_examples=100)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+# As Hypothesis has it for continuous integration: every run draws the same examples, and may take
+# its time. `make test-all` draws more of them; `make explore` draws others, from the seed it names.
+STEADY = settings.get_profile("ci")
+settings.register_profile("quick", STEADY, max_examples=20)
+settings.register_profile("thorough", STEADY, max_examples=100)
+settings.register_profile("explore", STEADY, max_examples=1000, derandomize=False)
+settings.load_profile("quick")
+# Some examples would be constants of the modules imported so far, and so depend on earlier tests.
+providers._get_local_constants = Constants
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = ("Snakefile", "workflow", "profiles", "config", "src", "requirements-encoders.lock")

@@ -18,9 +18,8 @@ def printed_alone(script: Path, folder: Path) -> list[str]:
         folder: an empty one, which it has to leave so.
     """
     found = subprocess.run(
-        [sys.executable, "-I", str(script)], cwd=folder, capture_output=True, text=True,
-        check=True, timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-I", str(script)], cwd=folder, capture_output=True, text=True, check=True
+    )
     assert found.stdout == script.with_suffix(".txt").read_text(encoding="utf-8")
     assert found.stderr == ""
     assert not [*folder.iterdir()]

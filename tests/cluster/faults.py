@@ -10,7 +10,7 @@ import psutil
 from conftest import Project
 from faults.outcome import Fault, Outcome
 
-from cluster.daemons import SECONDS_UNTIL_NODE_IS_LOST, Job, running_slurm, wait_until, why_not
+from cluster.daemons import Job, running_slurm, wait_until, why_not
 from cluster.runs import FIGURE, ClusterProject, Run, small_results
 
 RUNS = "results/scan_and_snap/runs/"
@@ -53,7 +53,7 @@ def job_out_of_memory(project: ClusterProject) -> Outcome:
     """All jobs that train ask for too little memory at first."""
     memory = "runs:mem_mb=150 + 1850 * (attempt - 1)"
     run = project.submit("--set-resources", memory)
-    wait_until(lambda: of_rule(project, "runs"), "training is submitted", 300)
+    wait_until(lambda: of_rule(project, "runs"), "training is submitted")
     job = of_rule(project, "runs")[0]
     return outlived("jobs reach their memory limit", project, run, job, "FAILED")
 
@@ -65,10 +65,9 @@ def node_lost(project: ClusterProject) -> Outcome:
     job = training_job(project)
     project.slurm.kill_node()
     began = time.monotonic()
-    seconds = 12 * SECONDS_UNTIL_NODE_IS_LOST
-    wait_until(lambda: state(project, job) == "PENDING", "the job is queued anew", seconds)
+    wait_until(lambda: state(project, job) == "PENDING", "the job is queued anew")
     project.slurm.start_node()
-    wait_until(lambda: state(project, job) in {"RUNNING", "COMPLETED"}, "the job runs", 300)
+    wait_until(lambda: state(project, job) in {"RUNNING", "COMPLETED"}, "the job runs")
     recovery = time.monotonic() - began
     run.succeed()
     return outcome("the node dies with its jobs", project, recovery)
@@ -81,9 +80,9 @@ def slurm_lost(project: ClusterProject) -> Outcome:
     training_job(project)
     project.slurm.kill_controller()
     began = time.monotonic()
-    wait_until(lambda: "Slurm does not answer" in run.text, "Snakemake notices", 120)
+    wait_until(lambda: "Slurm does not answer" in run.text, "Snakemake notices")
     project.slurm.start_controller()
-    wait_until(lambda: project.slurm.jobs(project.folder), "Slurm answers", 60)
+    wait_until(lambda: project.slurm.jobs(project.folder), "Slurm answers")
     recovery = time.monotonic() - began
     run.succeed()
     return outcome("Slurm's controller dies and returns", project, recovery)
@@ -128,7 +127,7 @@ def training_job(project: ClusterProject, number: signal.Signals | None = None) 
         found.extend([process] if process else [])
         return bool(process)
 
-    wait_until(runs, "a job trains", 300)
+    wait_until(runs, "a job trains")
     identity = found[0].environ()["SLURM_JOB_ID"]
     if number:
         os.kill(found[0].pid, number)
@@ -160,7 +159,7 @@ def running_and_queued(project: ClusterProject) -> None:
         states = {job.state for job in project.slurm.jobs(project.folder)}
         return {"RUNNING", "PENDING"} <= states
 
-    wait_until(both, "some jobs run and others wait", 120)
+    wait_until(both, "some jobs run and others wait")
 
 
 def outlived(
@@ -171,14 +170,14 @@ def outlived(
     end: str,
 ) -> Outcome:
     """The job must end in a state, be submitted anew, and the run must succeed."""
-    wait_until(lambda: state(project, job) == end, f"the job is {end}", 240)
+    wait_until(lambda: state(project, job) == end, f"the job is {end}")
     began = time.monotonic()
 
     def again() -> bool:
         jobs = project.slurm.jobs(project.folder)
         return any(other.work == job.work and other.number != job.number for other in jobs)
 
-    wait_until(again, "the job is submitted anew", 240)
+    wait_until(again, "the job is submitted anew")
     recovery = time.monotonic() - began
     run.succeed()
     injected = sum(other.state == end for other in project.slurm.jobs(project.folder))
@@ -189,7 +188,7 @@ def resumed(fault: str, project: ClusterProject, began: float) -> Outcome:
     """The same command must go on where the stopped one was."""
     before = len(project.slurm.jobs(project.folder))
     run = project.submit()
-    wait_until(lambda: len(project.slurm.jobs(project.folder)) > before, "it goes on", 120)
+    wait_until(lambda: len(project.slurm.jobs(project.folder)) > before, "it goes on")
     recovery = time.monotonic() - began
     run.succeed()
     return outcome(fault, project, recovery)

@@ -14,7 +14,7 @@ from conftest import Project
 from faults.evidence import FIGURE, Ledger, Run, forget, scale, undisturbed
 from faults.outcome import Outcome
 
-PATIENCE = 60
+PATIENCE = 600
 """Seconds within which stopped processes must be gone."""
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sudoku import (
     RANGES,
@@ -26,8 +26,6 @@ from transformer_dynamics.recurrent_attention.data.puzzles import (
     relabel_digits,
 )
 from transformer_dynamics.recurrent_attention.settings.boards import SPLITS, Givens
-
-STEADY = settings(deadline=None, derandomize=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -96,7 +94,6 @@ def test_more_training_puzzles_leave_validation_and_test_as_they_are(drawn, size
     assert all(more[name].tobytes() == arrays[name].tobytes() for name in same)
 
 
-@STEADY
 @given(st.integers(1, 300), st.integers(4, 20), st.integers(0, 20), st.integers(0, 99))
 def test_each_number_of_givens_is_as_frequent_as_any_other(puzzles, least, more, seed):
     givens = Givens(least=least, most=least + more)
@@ -120,7 +117,6 @@ def test_numbers_of_givens_come_in_no_order():
     assert rare == {7, 8, 9, 10}
 
 
-@STEADY
 @given(st.integers(1, 9), st.integers(1, 5), st.integers(0, 99))
 def test_renaming_is_one_to_one_in_each_grid(digits, grids, seed):
     random = np.random.default_rng(seed)

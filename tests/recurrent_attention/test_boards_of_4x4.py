@@ -4,7 +4,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sudoku import ALL_FOUR, enumerated_once, grids_of, job_of, of_four
 from tables import SETTINGS, STUDY
@@ -13,8 +13,6 @@ from replication.study.registry import read_registry
 from transformer_dynamics.recurrent_attention.data.boards import sample
 from transformer_dynamics.recurrent_attention.data.grids import all_grids, find_solutions
 from transformer_dynamics.recurrent_attention.data.puzzles_4x4 import MASKS, unique_masks
-
-STEADY = settings(deadline=None, derandomize=True)
 
 
 @cache
@@ -87,14 +85,12 @@ def test_masks_with_one_solution_are_as_many_as_the_two_kinds_of_grids_have():
     }
 
 
-@STEADY
 @given(st.integers(0, 287), st.integers(0, (1 << 16) - 1))
 def test_masks_are_those_that_no_other_grid_agrees_with(grid, mask):
     unique = unique_of_all()[grid, mask]
     assert unique == (len(of_four(ALL_FOUR[grid] * MASKS[mask])) == 1)
 
 
-@STEADY
 @given(st.lists(st.sampled_from([0, 0, 0, 0, 1, 2, 3, 4]), min_size=16, max_size=16))
 def test_all_solutions_of_4x4_are_found_and_no_others(puzzle):
     assert sorted(find_solutions("4x4", puzzle, most=999)) == sorted(of_four(puzzle))

@@ -5,7 +5,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sudoku import breaks_rules, enumerated_once, exact_cover, grids_of, job_of
 
@@ -14,8 +14,6 @@ from transformer_dynamics.recurrent_attention.data import puzzles_6x6 as six
 from transformer_dynamics.recurrent_attention.data.boards import sample
 from transformer_dynamics.recurrent_attention.data.grids import find_solutions, grid_classes
 from transformer_dynamics.recurrent_attention.data.puzzles_6x6 import empty_cells
-
-STEADY = settings(deadline=None, derandomize=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,7 +44,6 @@ def test_no_two_puzzles_of_6x6_share_a_grid_even_renamed():
     assert len({*grids}) == len(grids) == 156
 
 
-@STEADY
 @given(st.lists(st.integers(0, 6), min_size=36, max_size=36), st.randoms(use_true_random=False))
 def test_all_solutions_of_6x6_are_found_and_no_others(digits, random):
     # Of a solved grid, about 12 givens, one of which may be wrong.
@@ -61,7 +58,6 @@ def test_all_solutions_of_6x6_are_found_and_no_others(digits, random):
         assert len(find_solutions("6x6", puzzle, most=200)) == 200
 
 
-@STEADY
 @given(st.integers(0, 39_167), st.permutations(range(36)))
 def test_emptying_ends_where_every_given_is_needed(row, order):
     grid = six_classes()[row].tolist()

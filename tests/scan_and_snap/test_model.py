@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from settings_of_the_paper import PAPER
 from tiers import quick_first
@@ -79,7 +79,6 @@ def literal_tokens(
 
 @pytest.mark.parametrize("residual", [False, True])
 @pytest.mark.parametrize("query_among_keys", [False, True])
-@settings(deadline=None)
 @given(
     mixture=mixtures,
     batch_size=st.integers(1, 7),

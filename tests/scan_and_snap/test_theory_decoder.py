@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
@@ -14,7 +14,6 @@ from transformer_dynamics.scan_and_snap.theory.coupling import (
     example_features,
 )
 
-STEADY = settings(deadline=None, derandomize=True)
 RATES = st.floats(1e-3, 10)
 SIZES = st.integers(2, 100_000)
 
@@ -35,14 +34,12 @@ def test_45_solves_44(size, eta):
     assert np.abs(solution.y[0] - decoder.h_continuous(eta, size, times)).max() < 1e-10
 
 
-@STEADY
 @given(eta=RATES, size=SIZES, time=st.floats(1e-9, 1e12))
 def test_45_holds_over_21_orders_of_magnitude(eta, size, time):
     h = decoder.h_continuous(eta, size, time)
     assert decoder.h_time(eta, size, h) == pytest.approx(time, rel=1e-9)
 
 
-@STEADY
 @given(eta=RATES, size=SIZES)
 def test_h_does_not_overflow(eta, size):
     h = decoder.h_continuous(eta, size, [0, 1e-300, 1e290])
@@ -75,7 +72,6 @@ def test_lemma_7_time_shift_is_constant(size):
     assert max(shifts) < np.log(size)
 
 
-@STEADY
 @given(size=st.integers(4, 1_000_000))
 def test_lemma_8_the_linear_term_wins_exactly_between_the_crossings(size):
     upper = (1 + decoder.omega_1(size)) * np.log(size)
@@ -95,7 +91,6 @@ def test_omega_1_falls_slowly(size, omega):
     assert decoder.omega_1(size) == pytest.approx(omega, abs=5e-4)
 
 
-@STEADY
 @given(eta=RATES, size=SIZES, num_classes=st.integers(1, 30))
 def test_gamma_peaks_where_its_closed_form_says(eta, size, num_classes):
     num_classes = min(num_classes, size)
@@ -206,7 +201,6 @@ def test_remark_1_needs_as_many_classes_as_tokens():
     assert as_many.simulated != pytest.approx(as_many.scaled, rel=0.03)
 
 
-@STEADY
 @given(size=st.integers(2, 10_000), eta=RATES, num_classes=st.integers(1, 20))
 def test_corollary_1_time_to_an_error(size, eta, num_classes):
     num_classes = min(num_classes, size)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import ROOT
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_dynamics.scan_and_snap_text.data.corpus import (
@@ -17,7 +17,6 @@ from transformer_dynamics.scan_and_snap_text.data.corpus import (
     word_ids,
 )
 
-STEADY = settings(deadline=None, derandomize=True)
 LINES = ["b a b c <unk>", "a b , c", " = D = ", ""]
 
 
@@ -47,7 +46,6 @@ def test_words_are_cut_as_torchtext_does(line, words):
 
 
 # Python's letters in lower case can be several characters, so all of Unicode is worth a try.
-@STEADY
 @given(st.text() | st.text(alphabet="aB'\".,()!?;:<br />\n"))
 def test_words_follow_the_rules_one_character_at_a_time(line):
     table = {mark: f" {mark} " for mark in "'.,()!?"} | dict.fromkeys(";:", " ")
@@ -57,14 +55,12 @@ def test_words_follow_the_rules_one_character_at_a_time(line):
 
 
 # Words with an opening bracket can stand together like a line break: "<br" and "/>".
-@STEADY
 @given(st.text().filter(lambda line: "<" not in line))
 def test_cutting_words_again_changes_nothing(line):
     words = split_words(line)
     assert split_words(" ".join(words)) == words
 
 
-@STEADY
 @given(st.lists(st.text(alphabet="abc <>unk,"), max_size=5))
 def test_vocabulary_is_in_the_order_of_frequency(lines):
     words, counts = count_words(lines)
@@ -108,7 +104,6 @@ def test_chunks_by_hand():
     assert targets.tolist() == [[10, 11], [21, 22]]
 
 
-@STEADY
 @given(size=st.integers(2, 200), number=st.integers(1, 5), length=st.integers(2, 20))
 def test_chunks_cover_every_word_once(size, number, length):
     text = cut_columns(np.arange(size), number)

@@ -3,11 +3,9 @@
 import hashlib
 import math
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -285,26 +283,26 @@ class Program:
         return read_arrays(self.output, made, [1])
 
 
-KEEPING_ALWAYS = (
-    "import replication.run.checkpoint as c, replication.run.program as r; c.INTERVAL = 0; r.main()"
-)
+KILLED_WHILE_IT_KEEPS = """
+import itertools, os, replication.run.checkpoint as checkpoint, replication.run.program as program
+writes = itertools.count(1)
+os.fsync = lambda _: next(writes) == 100 and os.kill(os.getpid(), 9)
+checkpoint.INTERVAL = 0
+program.main()
+"""
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
-    """Killed at a moment that differs from run to run, maybe while it writes what it keeps."""
+    """Killed while it writes its state once more."""
     job = text_job(updates=300, dropout=0.3, recorded=[0, 1, 50], clip=0.05)
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()
     whole, killed = Program(tmp_path / "whole", job), Program(tmp_path / "killed", job)
-    process = killed.start("-c", KEEPING_ALWAYS)
-    while not killed.checkpoint.exists():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.005)
-    time.sleep(random.uniform(0, 0.5))
-    process.send_signal(signal.SIGKILL)
+    process = killed.start("-c", KILLED_WHILE_IT_KEEPS)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert not killed.output.exists()
+    assert [*killed.checkpoint.parent.glob(f".{killed.checkpoint.name}.*")], "it was not writing"
     done = len(Checkpoint(killed.checkpoint, killed.under_way(1)).read()["losses"])
     again = killed.start("-m", "replication.run.program")
     _, log = again.communicate()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, linregress, t
 from statsmodels.stats.multitest import multipletests
@@ -33,8 +33,6 @@ SPREAD_SAMPLES = SAMPLES.filter(lambda values: len(set(values)) > 1)
 FAMILIES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 CONFIDENCES = st.floats(0.5, 0.99)
 DRAWS = 4000
-STEADY = settings(deadline=None)
-EXACT = settings(deadline=None, derandomize=True, max_examples=60)
 CONSTANT = [0.1] * 10  # its mean as numpy has it is not 0.1, and its variance not 0
 
 
@@ -45,7 +43,6 @@ def draws(seed, *shape):
 # One sample
 
 
-@STEADY
 @given(SPREAD_SAMPLES, NUMBERS, CONFIDENCES)
 def test_one_sample_is_statsmodels(values, bound, confidence):
     oracle = DescrStatsW(values)
@@ -56,7 +53,6 @@ def test_one_sample_is_statsmodels(values, bound, confidence):
         assert test(values, bound) == pytest.approx(p, rel=1e-6, abs=1e-12)
 
 
-@STEADY
 @given(SAMPLES, CONFIDENCES, NUMBERS, st.floats(0.1, 10))
 def test_intervals_follow_the_data(values, confidence, shift, scale):
     low, high = t_interval(values, confidence)
@@ -87,7 +83,6 @@ def test_values_that_differ_by_rounding_do_not_warn():
     assert welch_equivalence(tiny, tiny, 1) == 0
 
 
-@STEADY
 @given(SPREAD_SAMPLES, NUMBERS, st.floats(0.01, 50))
 def test_equivalence_of_one_sample_is_statsmodels(values, lower, width):
     p, _, _ = DescrStatsW(values).ttost_mean(lower, lower + width)
@@ -204,7 +199,6 @@ def test_a_claim_passes_at_its_resolution_as_often_as_it_says(seeds, comparisons
 # Two samples
 
 
-@STEADY
 @given(SPREAD_SAMPLES, SPREAD_SAMPLES, st.floats(0.01, 100), CONFIDENCES)
 def test_two_samples_are_statsmodels(a, b, margin, confidence):
     oracle = CompareMeans(DescrStatsW(a), DescrStatsW(b))
@@ -216,7 +210,6 @@ def test_two_samples_are_statsmodels(a, b, margin, confidence):
     assert error == pytest.approx(oracle.std_meandiff_pooledvar)
 
 
-@STEADY
 @given(SPREAD_SAMPLES, SPREAD_SAMPLES, st.floats(0.1, 10), NUMBERS, st.floats(0.1, 2))
 def test_equivalence_in_standard_deviations_has_no_unit(a, b, scale, shift, margin):
     first, second = shift + scale * np.array(a), shift + scale * np.array(b)
@@ -270,7 +263,6 @@ def no_garbage_is_collected():
 
 
 @pytest.mark.usefixtures("no_garbage_is_collected")
-@STEADY
 @given(FAMILIES)
 def test_hochberg_is_statsmodels(p_values):
     expected = multipletests(p_values, method="simes-hochberg")[1]
@@ -278,7 +270,6 @@ def test_hochberg_is_statsmodels(p_values):
 
 
 @pytest.mark.usefixtures("no_garbage_is_collected")
-@STEADY
 @given(FAMILIES)
 def test_claims_of_one_comparison_are_corrected_as_holm_does(p_values):
     """Of claims that pass: the others have the factor of the first that did not."""
@@ -305,7 +296,6 @@ def test_a_claim_that_does_not_pass_gives_nothing_on():
     assert other == pytest.approx([0.06])
 
 
-@STEADY
 @given(SPREAD_SAMPLES, NUMBERS)
 def test_signs_are_those_of_scipy(values, bound):
     above = sum(value > bound for value in values)
@@ -315,7 +305,6 @@ def test_signs_are_those_of_scipy(values, bound):
     assert sign_test_below(values, bound) == pytest.approx(below.pvalue)
 
 
-@STEADY
 @given(st.lists(NUMBERS, min_size=2, max_size=12, unique=True), NUMBERS)
 def test_the_interval_of_signs_begins_where_the_test_passes(values, bound):
     low, high = sign_interval(values, 0.9)
@@ -399,7 +388,6 @@ EXTREME = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max
 SIZES = st.integers(-1070, 990)
 
 
-@EXACT
 @given(st.lists(st.integers(-(2**20), 2**20), min_size=3, max_size=9, unique=True), SIZES)
 def test_a_unit_changes_no_test(values, exponent):
     """Numbers of 2^20 and less in units of a power of two, down to the smallest that there are."""
@@ -420,7 +408,6 @@ def test_a_unit_changes_no_test(values, exponent):
     assert pooled_std(scaled, scaled_other) == np.ldexp(pooled_std(plain, other), exponent)
 
 
-@EXACT
 @given(
     st.lists(EXTREME, min_size=2, max_size=8), st.lists(EXTREME, min_size=2, max_size=8), EXTREME
 )

@@ -5,7 +5,7 @@ import math
 import re
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from made_receipts import ONE, STUDY, TOLD, TOLD_ELSEWHERE, project_with_receipt, rewritten
 
@@ -18,9 +18,9 @@ from replication.verify.receipt_texts import is_plain
 from replication.verify.reproductions import COLUMNS, FOLDER, SUMMARY_COLUMNS, all_reproductions
 
 
-@pytest.fixture
-def root(tmp_path):
-    return project_with_receipt(tmp_path)
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return project_with_receipt(tmp_path_factory.mktemp("project"))
 
 
 LIVE = [
@@ -65,7 +65,6 @@ SECTION = page_environment().get_template("reproductions.html")
 EMPTY_SECTION = SECTION.render(reproductions=[[""]], columns=COLUMNS)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(told=st.sampled_from([TOLD, TOLD_ELSEWHERE]), likely=LIKELY, other=UNLIKELY)
 def test_a_receipt_that_passes_neither_stops_nor_decorates_what_shows_it(root, told, likely, other):
     path = root / FOLDER / STUDY / ONE

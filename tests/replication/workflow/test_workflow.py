@@ -192,14 +192,12 @@ def training_process(project: Template) -> int | None:
     return None
 
 
-def wait_for(condition, process, seconds: float = 120):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := condition():
-            return found
+def wait_for(condition, process):
+    """What the condition gives, however slow this machine is; the process ends at the latest."""
+    while not (found := condition()):
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.01)
-    raise AssertionError("waited in vain")
+    return found
 
 
 def test_truncated_intermediate_is_named(finished_project: Template):

@@ -32,9 +32,11 @@ pytestmark = pytest.mark.campaign
 STUDIES = ("example", "encoded")
 OWN = {"pip", "transformer-dynamics"}
 """In every environment."""
-WHOLE = ("make test", "make portable", ".ci/run", "generate --check")
+WHOLE = ("make test", "make explore", "make portable", ".ci/run", "generate --check")
 """Commands of jobs that need the whole project."""
-TARGETS = ("environment", "encoders", "tools", "test", "test-all", "portable", "newest")
+TARGETS = (
+    "environment", "encoders", "tools", "test", "test-all", "explore", "portable", "newest"
+)  # fmt: skip
 """Targets of `make` that install something, in the order of how much; the last begins anew."""
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
