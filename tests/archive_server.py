@@ -86,7 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(piece)
             server.sent += len(piece)
         if end < size:
-            server.hangs.wait(60)
+            server.hangs.wait()
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

@@ -55,6 +55,8 @@ RUNS = "results/example/runs/replication"
 SEEDS = ("101-105", "106-110")
 """Of the two files of runs."""
 PAGE = "results/report/example.html"
+PATIENCE = 600
+"""Seconds that a test waits for what has to come, on a slow machine, too."""
 OF_ENCODERS = {"safetensors", "sklearn", "tokenizers", "transformers"}
 """Packages without which tests that need them are skipped; `make tools` installs them."""
 
@@ -305,6 +307,7 @@ def visit(browser, address, motion):
 
     def visit(fragment="", **options):
         page = browser.new_page(reduced_motion=motion, **options)
+        page.set_default_timeout(1000 * PATIENCE)
         opened.append(page)
         page.on("console", lambda message: trouble.append(message.text))
         page.on("pageerror", lambda error: trouble.append(str(error)))

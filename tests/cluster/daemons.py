@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psutil
+from conftest import PATIENCE
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "srun")
 INSTALL = "apt-get install --no-install-recommends slurmctld slurmd slurm-client munge"
@@ -253,7 +254,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 600) -> None:
+def wait_until(condition: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
     """Wait until something holds.
 
     Raises:

@@ -9,13 +9,10 @@ import time
 from pathlib import Path
 
 import psutil
-from conftest import Project
+from conftest import PATIENCE, Project
 
 from faults.evidence import FIGURE, Ledger, Run, forget, scale, undisturbed
 from faults.outcome import Outcome
-
-PATIENCE = 600
-"""Seconds within which stopped processes must be gone."""
 
 
 def killed(project: Project, times: int = 50, quick: bool = False) -> Outcome:

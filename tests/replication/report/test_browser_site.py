@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 from click.testing import CliRunner
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 from in_browser import scroll_through, serious_violations
 from report_folder import SVG
 
@@ -48,6 +48,7 @@ def test_the_site_works_from_a_folder_and_from_a_server(browser, index, width):
     with served(index) as server:
         for address in (index.as_uri(), server):
             page = browser.new_page(viewport={"width": width, "height": 800})
+            page.set_default_timeout(1000 * PATIENCE)
             trouble = []
             page.on("console", lambda message: trouble.append(message.text))  # noqa: B023
             page.goto(f"{address}/index.html")
@@ -71,6 +72,7 @@ def test_the_site_works_from_a_folder_and_from_a_server(browser, index, width):
 def test_axe_finds_nothing_serious_in_the_index(browser, index, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = browser.new_page(color_scheme=scheme)
+    page.set_default_timeout(1000 * PATIENCE)
     page.goto(f"{index.as_uri()}/index.html")
     assert serious_violations(axe.Axe(), page) == []
     page.close()

@@ -15,6 +15,8 @@ from replication.study.datasets import Archive, Content
 
 SIZE = len(CONTENT)
 OFFLINE = "set the.key to a folder"
+PATIENT = "import replication.run.fetch as fetch; fetch.TIMEOUT = None; fetch.main()"
+"""Downloads as `python -m replication.run.fetch` does; a slow machine does not end it."""
 
 
 def serve(monkeypatch: pytest.MonkeyPatch):
@@ -53,7 +55,7 @@ def program(archive: Archive, folder: Path, **process: Any) -> subprocess.Popen[
         "--offline": OFFLINE,
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "replication.run.fetch", *chain(*arguments.items())],
+        [sys.executable, "-c", PATIENT, *chain(*arguments.items())],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
