@@ -2,8 +2,10 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -36,10 +38,16 @@ VERBS = frozenset({
 """Verbs with which the docstring of a function begins."""
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Syntax tree of a file, which several tests look at."""
+    return ast.parse(path.read_text("utf-8"))
+
+
 def modules(package: str) -> dict[str, ast.Module]:
     """Syntax tree of every module of a package, by its full name."""
     return {
-        ".".join(path.relative_to(SOURCE).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts): parsed(path)
         for path in SOURCE.joinpath(*package.split(".")).rglob("*.py")
         if path.name != "__init__.py"
     }
@@ -139,7 +147,7 @@ def test_a_docstring_names_its_thing_first(package):
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
         for path in sorted((SOURCE / package).rglob("*.py"))
-        for line, text in texts(ast.parse(path.read_text("utf-8")))
+        for line, text in texts(parsed(path))
         if VAGUE & {*words(text)[:1]} or words(text)[:2] == ["The", "same"]
     ]
     assert found == []
@@ -164,7 +172,7 @@ def test_a_function_begins_with_a_verb(package):
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
         for path in sorted((SOURCE / package).rglob("*.py"))
-        for line, text in functions(ast.parse(path.read_text("utf-8")))
+        for line, text in functions(parsed(path))
         if words(text)[0] not in VERBS or words(text)[1:2] == ["of"]
     ]
     assert found == []

@@ -5,6 +5,7 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import DEFAULTS
 from declared import SEEDS, STUDY, endpoints, spread
 from test_claims_heads import SIGN, SIGNUM, heads, whole
 from test_claims_optimisers import case, coordinates, steps, texts
@@ -12,7 +13,6 @@ from test_claims_steps import steps as one_steps
 
 from replication.base.errors import InputError
 from replication.figures.drawn_numbers import unknown_marks
-from replication.plan.configuration import configure
 from replication.study.contract import Measured
 from transformer_dynamics.gradient_heterogeneity.figures import (
     differences,
@@ -33,7 +33,7 @@ from transformer_dynamics.gradient_heterogeneity.figures import (
 from transformer_dynamics.gradient_heterogeneity.settings.experiments import Grid
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity
 
-FIGURES = configure({}, {STUDY.name: STUDY}).section(STUDY.name).figures
+FIGURES = DEFAULTS.section(STUDY.name).figures
 USED = dict.fromkeys(
     FIGURES["fig6"].tried.values(),
     Grid.model_validate(

@@ -2,14 +2,14 @@
 
 from importlib import import_module
 
+from conftest import DEFAULTS, STUDIES
+
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.plan.configuration import configure
 from replication.study.registry import read_registry
-from replication.study.studies import find_studies
 
-STUDY = find_studies()["recurrent_attention"]
-SETTINGS = configure({}, {STUDY.name: STUDY}).section(STUDY.name)
+STUDY = STUDIES["recurrent_attention"]
+SETTINGS = DEFAULTS.section(STUDY.name)
 CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}
 
 

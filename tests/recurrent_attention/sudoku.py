@@ -46,17 +46,17 @@ def enumerated_once() -> Iterator[None]:
 
 
 def brute_force_grids():
-    """All 4x4 grids: every four rows, those kept that break no rule."""
-    rows = list(permutations((1, 2, 3, 4)))
+    """All 4x4 grids: every two bands of two rows, those kept that break no rule."""
+    bands = [
+        (upper, lower)
+        for upper, lower in product(permutations((1, 2, 3, 4)), repeat=2)
+        if len({*upper[:2], *lower[:2]}) == len({*upper[2:], *lower[2:]}) == 4
+    ]
     return np.array(
         [
-            sum(grid, ())
-            for grid in product(rows, repeat=4)
-            if all(len({*column}) == 4 for column in zip(*grid, strict=True))
-            and all(
-                len({*grid[row][column : column + 2], *grid[row + 1][column : column + 2]}) == 4
-                for row, column in product((0, 2), repeat=2)
-            )
+            sum(above + below, ())
+            for above, below in product(bands, repeat=2)
+            if all(len({*column}) == 4 for column in zip(*above, *below, strict=True))
         ]
     )
 

@@ -4,16 +4,15 @@ from random import Random
 
 import numpy as np
 import pandas as pd
+from conftest import DEFAULTS, STUDIES
 
-from replication.plan.configuration import configure
 from replication.study.contract import Measured
-from replication.study.studies import find_studies
 from transformer_dynamics.recurrent_attention import study
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, WeightsJob
 from transformer_dynamics.recurrent_attention.settings.models import Network
 
-STUDY = find_studies()["recurrent_attention"]
-SETTINGS = configure({}, {STUDY.name: STUDY}).section(STUDY.name)
+STUDY = STUDIES["recurrent_attention"]
+SETTINGS = DEFAULTS.section(STUDY.name)
 SEEDS = range(1, 9)
 T_TRAIN = SETTINGS.training.loops
 T_MAX = max(SETTINGS.metrics.accuracy.loops)
@@ -26,8 +25,7 @@ def whole(**sizes):
 
 def trained(condition):
     """The job that trains a condition of the defaults."""
-    computation = configure({}, {STUDY.name: STUDY}).computation
-    return study.Settings.train_job(SETTINGS, SETTINGS.experiments[condition], computation)
+    return study.Settings.train_job(SETTINGS, SETTINGS.experiments[condition], DEFAULTS.computation)
 
 
 def accuracy(condition, at_training, at_last, seeds=SEEDS, spread=0.02, inside=0.95):

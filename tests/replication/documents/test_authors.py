@@ -7,11 +7,11 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy
+from conftest import JOBS, ROOT
 from scripts_for_authors import imported
 
 from replication.documents.authors import (
@@ -24,14 +24,8 @@ from replication.documents.authors import (
 )
 from replication.documents.checklist import StudyResults
 from replication.judge.statistics import sign_interval
-from replication.plan.configuration import configure
-from replication.plan.jobs import Jobs
-from replication.study.studies import find_studies
 from replication.verify.reference import read_reference, reference_folder
 
-ROOT = Path(__file__).parents[3]
-STUDIES = find_studies()
-JOBS = Jobs.of(configure({}, STUDIES), STUDIES)
 ALLOWED = {"numpy", "scipy", "torch", "math", "itertools", "fractions"}
 """Packages that a program may need."""
 RUN_ALL = """\

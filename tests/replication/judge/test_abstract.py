@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from conftest import JOBS
 
 from replication.base.errors import InputError
 from replication.documents.generate import check_sentences
@@ -19,14 +20,9 @@ from replication.judge.abstract import (
 )
 from replication.judge.scorecard_figure import sentences_of
 from replication.judge.verdicts import Comparison, Verdict
-from replication.plan.configuration import configure
-from replication.plan.jobs import Jobs
 from replication.study.claims import LATE, Claim
 from replication.study.registry import WORDS_DIFFER, Registry, without_latex
-from replication.study.studies import find_studies
 
-STUDIES = find_studies()
-JOBS = Jobs.of(configure({}, STUDIES), STUDIES)
 PAPERS = [study.registry for study in JOBS.studies.values() if study.registry.url]
 
 

@@ -2,16 +2,13 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.judge.verdicts import Verdict
-from replication.plan.configuration import configure
-from replication.plan.jobs import Jobs
-from replication.study.studies import find_studies
 from replication.verify.collect import dependencies
 from replication.verify.reference import (
     EVIDENCE,
@@ -22,9 +19,6 @@ from replication.verify.reference import (
 )
 from replication.verify.renewal import renew_reference, restamp_reference
 
-ROOT = Path(__file__).parents[3]
-STUDIES = find_studies()
-JOBS = Jobs.of(configure({}, STUDIES), STUDIES)
 STUDY = JOBS.studies["example"]
 KEPT = replace(
     read_reference(reference_folder(ROOT, "example"))[0], depends=dependencies(JOBS, "example")
