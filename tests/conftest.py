@@ -22,7 +22,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
-from warm import Pythons
+from warm import Pythons, Server
 
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -120,8 +120,8 @@ class Project:
 
     def _started(self, module: str, words: list[str], succeed: bool) -> str:
         if self.pythons is None:
-            Project.pythons = Pythons()
-            atexit.register(Project.pythons.end)
+            Project.pythons = server = Server()
+            atexit.register(server.end)
         code, output = self.pythons.run([module, *words], self.folder, self.environment)
         assert (code == 0) == succeed, output
         return output
@@ -213,9 +213,18 @@ def _skipped_without_packages() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before a test is there."""
-    Project.pythons = Pythons()
-    config.add_cleanup(Project.pythons.end)
+    """Before a test is there. Processes of tests share a server, which imports much."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        Project.pythons = Pythons(Path(config.workerinput["pythons"]))
+    else:
+        Project.pythons = server = Server()
+        config.add_cleanup(server.end)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process of tests where the server is."""
+    node.workerinput["pythons"] = str(Project.pythons.folder)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -66,35 +66,12 @@ sys.exit(code)
 
 
 class Pythons:
-    """Starts programs, and in place of `python` what they start, while its maker is there.
+    """Starts programs, and in place of `python` what they start, by a server in a folder."""
 
-    It is a process that serves: it should begin before a test has changed what programs share.
-    """
-
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="pythons-"))
-        self._address = str(self.folder / "socket")
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(self._address)
-        listener.listen(64)
-        self.python = self.folder / "python"
-        text = CLIENT.format(python=sys.executable, address=self._address, flags=[*FLAGS])
-        self.python.write_text(text)
-        self.python.chmod(0o755)
-        reader, self._open = os.pipe()  # ends with this process
-        with warnings.catch_warnings():
-            # Of threads: the copy has none of them.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._server = os.fork()
-        if not self._server:
-            with contextlib.suppress(BaseException):
-                os.close(self._open)
-                for number in (0, 1, 2):
-                    os.dup2(os.open(os.devnull, os.O_RDWR), number)
-                _serve(listener, reader)
-            os._exit(0)
-        os.close(reader)
-        listener.close()
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.python = folder / "python"
+        self._address = str(folder / "socket")
 
     def run(
         self, words: Sequence[str], folder: Path, environment: dict[str, str]
@@ -113,6 +90,36 @@ class Pythons:
             code = int(server.recv(9))
             stream.seek(0)
             return code, stream.read()
+
+
+class Server(Pythons):
+    """A process that serves while its maker is there.
+
+    It should begin before a test has changed what programs share.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Path(tempfile.mkdtemp(prefix="pythons-")))
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self._address)
+        listener.listen(64)
+        text = CLIENT.format(python=sys.executable, address=self._address, flags=[*FLAGS])
+        self.python.write_text(text)
+        self.python.chmod(0o755)
+        reader, self._open = os.pipe()  # ends with this process
+        with warnings.catch_warnings():
+            # Of threads: the copy has none of them.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._server = os.fork()
+        if not self._server:
+            with contextlib.suppress(BaseException):
+                os.close(self._open)
+                for number in (0, 1, 2):
+                    os.dup2(os.open(os.devnull, os.O_RDWR), number)
+                _serve(listener, reader)
+            os._exit(0)
+        os.close(reader)
+        listener.close()
 
     def end(self) -> None:
         """Wait for it, so that the time it took counts as that of the tests."""
