@@ -143,7 +143,12 @@ def test_all_of_the_surroundings_at_once(template, finished, orders):
     assert made == {path: (finished.folder / path).read_bytes() for path in made}
 
 
-def test_the_workflow_starts_its_jobs_so(finished_project):
+@pytest.mark.parametrize(
+    "optimised",
+    # All that Snakemake imports would be compiled anew for it.
+    ["", pytest.param("2", marks=pytest.mark.thorough)],
+)
+def test_the_workflow_starts_its_jobs_so(finished_project, optimised):
     """Also where Snakemake itself starts in such surroundings."""
     project = finished_project
     before = project.files("figures")
@@ -151,7 +156,7 @@ def test_the_workflow_starts_its_jobs_so(finished_project):
     for name in ("modules in the working folder", "a style in the working folder"):
         surround(project, name)
     (project.folder / "of_bash").write_text("export PYTHONHOME=/dev/null PYTHONWARNINGS=error")
-    project.environment |= ASCII | {"MPLBACKEND": NOTEBOOK, "PYTHONOPTIMIZE": "2"}
+    project.environment |= ASCII | {"MPLBACKEND": NOTEBOOK, "PYTHONOPTIMIZE": optimised}
     project.environment |= {
         "BASH_ENV": "of_bash",
         "SHELLOPTS": "noclobber:verbose",

@@ -1,10 +1,12 @@
 """Nothing stale is served, whatever Snakemake is told, and if it has lost its records."""
 
 import shutil
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
 from conftest import EXAMPLE, FIGURE, FIGURES, PAGE, Template
+from tiers import quick_first
 
 RERUNS = {"data": 1, "runs": 1, "metrics": 1, "table": 1, "figure": 1}
 TRAINS = {rule: 1 for rule in RERUNS if rule != "data"}
@@ -78,10 +80,14 @@ OTHERWISE = [
     ("--batch", "figure=1/2"), ("--allowed-rules", "figure", "page"), ("--no-hooks",),
     ("--consider-ancient", "page=figures"),
 ]  # fmt: skip
+ASKED = (FIGURE, PAGE, "verdicts")
 
 
-@pytest.mark.parametrize("options", OTHERWISE)
-@pytest.mark.parametrize("target", [FIGURE, PAGE, "verdicts"])
+@pytest.mark.parametrize(
+    ("target", "options"),
+    # Each option every time, with one target after the other; all pairs in thorough runs.
+    quick_first(product(ASKED, OTHERWISE), [*zip(cycle(ASKED), OTHERWISE, strict=False)]),
+)
 def test_what_would_serve_the_stale_is_refused(project, options, target):
     before = project.files("figures", "results")
     output = project.run(target, "--configfile", "other.yaml", *options, succeed=False)

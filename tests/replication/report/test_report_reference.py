@@ -92,28 +92,31 @@ def test_a_figure_without_a_fitting_table_is_named_in_its_place(project):
     assert html.count('src="example/') == 2
 
 
+def draw_nothing(drawings, cores=None):
+    """Pictures without content, at once."""
+    for each in drawings:
+        picture = ROOT / "docs/gallery/fig6.png"
+        content = picture.read_bytes() if each.picture.suffix == ".png" else SVG.encode()
+        each.picture.parent.mkdir(exist_ok=True)
+        each.picture.write_bytes(content)
+        yield ""
+
+
 @pytest.fixture
 def nothing_is_drawn(monkeypatch):
-    """Pictures without content, at once."""
-
-    def draw(drawings, cores=None):
-        for each in drawings:
-            picture = ROOT / "docs/gallery/fig6.png"
-            content = picture.read_bytes() if each.picture.suffix == ".png" else SVG.encode()
-            each.picture.parent.mkdir(exist_ok=True)
-            each.picture.write_bytes(content)
-            yield ""
-
-    monkeypatch.setattr(reference, "draw_all", draw)
+    monkeypatch.setattr(reference, "draw_all", draw_nothing)
 
 
-@pytest.fixture
-def site(tmp_path, nothing_is_drawn):
-    """The pages of all references: no study is named."""
-    told = ["--reference", "--root", str(ROOT), "--output", str(tmp_path)]
-    made = CliRunner().invoke(main, told)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The pages of all references, to be read: no study is named."""
+    folder = tmp_path_factory.mktemp("site")
+    told = ["--reference", "--root", str(ROOT), "--output", str(folder)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference, "draw_all", draw_nothing)
+        made = CliRunner().invoke(main, told)
     assert made.exit_code == 0, made.output
-    return tmp_path
+    return folder
 
 
 def test_no_link_of_the_site_is_dead_and_no_page_is_large(site):
