@@ -182,7 +182,7 @@ def _check_writable(path: Path | None, option: str, is_new: bool = False) -> Non
 
 
 def _refuse_differences(rows: list[tuple[Any, ...]], output: Path) -> None:
-    """Fail if there is a difference, after all of them are written.
+    """Refuse differences from the reference, after all of them are written.
 
     Without one, only a file of an earlier verification is written.
     """
