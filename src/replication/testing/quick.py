@@ -1,18 +1,22 @@
 """Compute studies at their smallest scale, in the folder `quick`: do all stages fit together?
 
+One process makes all files, as Python and its packages take longer to start than such jobs.
 Nothing outside of this folder changes, and its results say nothing about the paper.
 """
 
+from contextlib import chdir
 from pathlib import Path
 
 import click
+from tqdm import tqdm
 
 from replication.base.errors import InputError
-from replication.base.places import PROJECT
+from replication.base.storage import write_text
+from replication.judge.scorecard import read_verdict, refuse_wrong_tables, to_markdown
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.studies import find_studies
-from replication.verify.project import Project
+from replication.study.studies import Study, find_studies
+from replication.testing.small import Process, Processes, Small
 
 FOLDER = "quick"
 """Working folder of what is computed, below the current one."""
@@ -21,15 +25,14 @@ FOLDER = "quick"
 @click.command(help=__doc__)
 @click.argument("studies", nargs=-1)
 def main(studies: tuple[str, ...]) -> None:
-    """Make figures, verdicts and page of some studies, or else of those of a plain run.
+    """Make figures and verdicts of some studies, or else of those of a plain run.
 
     Raises:
-        InputError: if there is no such study, a file is in the way, or Snakemake fails.
+        InputError: if there is no such study, a file is in the way, or a job fails.
     """
     known = find_studies()
-    default = configure({}, known)
     plain = [name for name, study in known.items() if study.is_default]
-    names = Jobs.of(default, known).selected_studies([*(studies or plain)])
+    names = Jobs.of(configure({}, known), known).selected_studies([*(studies or plain)])
     folder = Path(FOLDER).resolve()
     try:
         folder.mkdir(exist_ok=True)
@@ -38,11 +41,18 @@ def main(studies: tuple[str, ...]) -> None:
             f"{folder}: no folder can be made here ({error.strerror}); move away what is in its"
             " place, or start in a folder that you can write"
         ) from error
-    smallest = {name: known[name].smallest(default.section(name), folder) for name in names}
-    configuration = configure(smallest, known)
-    Project(PROJECT, known, configuration).run_snakemake(
-        configuration, names, "--directory", FOLDER
-    )
-    for name in names:
-        study = known[name]
-        click.echo(f"{name}: {FOLDER}/{study.figures}, {FOLDER}/{study.scorecard}")
+    with Process() as process:
+        for name in names:
+            _compute(known[name], folder, Processes(process, process))
+            click.echo(f"{name}: {FOLDER}/{known[name].figures}, {FOLDER}/{known[name].scorecard}")
+
+
+def _compute(study: Study, folder: Path, processes: Processes) -> None:
+    small = Small.plan(study, folder, processes=processes)
+    for path in tqdm(small.jobs.tasks, study.name, unit="job", leave=False, disable=None):
+        small.make([path])
+    registry, files = small.parts.registry, small.parts.files
+    with chdir(folder):
+        verdicts = [read_verdict(Path(path)) for path in files.verdicts.values()]
+        refuse_wrong_tables(registry, verdicts)
+        write_text(Path(study.scorecard), to_markdown(registry, verdicts))

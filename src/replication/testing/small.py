@@ -172,6 +172,21 @@ class Small:
         Raises:
             InputError: if something in the study cannot be used.
         """
+        planned = cls.plan(study, folder, processes=processes, overlay=overlay)
+        small = replace(planned, is_quick=is_quick)
+        small.make(small.jobs.tasks if is_drawn and not is_quick else small.numbers)
+        return small
+
+    @classmethod
+    def plan(
+        cls,
+        study: Study,
+        folder: Path,
+        *,
+        processes: Processes | None = None,
+        overlay: Mapping[str, Any] | None = None,
+    ) -> "Small":
+        """Return a study without any of its files; arguments and errors are those of `compute`."""
         folder = folder.resolve()
         folder.mkdir(exist_ok=True)
         settings = configure({}, {study.name: study}).section(study.name)
@@ -182,9 +197,7 @@ class Small:
         }
         changes = merge(changes, overlay or {})
         with chdir(folder):
-            small = cls(study, folder, changes, _jobs_of(study, changes), processes, is_quick)
-        small.make(small.jobs.tasks if is_drawn and not is_quick else small.numbers)
-        return small
+            return cls(study, folder, changes, _jobs_of(study, changes), processes)
 
     def compute_again(self) -> tuple["Small", list[str]]:
         """Make all files except figures once more, in another folder; return both."""
