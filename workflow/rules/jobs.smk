@@ -18,11 +18,11 @@ try:
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
     from replication.plan.progress import Brief, Planned, TimeLeft, TimePlanned
-    from replication.report.captions import Captions
+    from replication.report.captions import Captions, category_name
     from replication.plan.recorded_times import Records
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code_digests
-    from replication.plan.rule_inputs import RuleFunctions, name_pattern
+    from replication.plan.rule_inputs import RuleFunctions, in_script, name_pattern
     from replication.study.studies import find_studies
     from replication.plan.targets import (
         PICTURE_KINDS,
@@ -145,7 +145,7 @@ def kept(pattern):
 
 
 def category(wildcards):
-    return JOBS.figures[wildcards.figure][0].registry.title
+    return category_name(JOBS.figures[wildcards.figure][0].registry.title)
 
 
 def planned(job):
@@ -172,7 +172,8 @@ def registry(wildcards):
 
 
 def own(wildcards):
-    return JOBS.studies[wildcards.study].own.model_dump_json(exclude_defaults=True)
+    added = JOBS.studies[wildcards.study].own
+    return in_script(added.model_dump_json(exclude_defaults=True))
 
 
 def verdicts_on(study):

@@ -50,7 +50,7 @@ class RuleFunctions:
 
     def job(self, wildcards: Any) -> str:
         """Return the text that decides the content of the job's outputs, for the records."""
-        return self._orders(wildcards).to_record()
+        return in_script(self._orders(wildcards).to_record())
 
     def document(self, wildcards: Any, input: Any) -> DocumentFile:
         """Return the document for the program; taking `input` keeps its name from the records."""
@@ -119,6 +119,11 @@ class RuleFunctions:
     def _code(self, wildcards: Any) -> list[str]:
         programs = (name for path in self._paths(wildcards) for name in self.jobs.programs(path))
         return code_digests(self.lock, tuple(dict.fromkeys(programs)))
+
+
+def in_script(document: str) -> str:
+    """Return the same JSON without `<`: Snakemake's report has parameters within a script."""
+    return document.replace("<", r"\u003c")
 
 
 def file_digests(paths: Iterable[str]) -> list[str]:

@@ -1,5 +1,10 @@
-"""The captions of figures in Snakemake's own report."""
+"""The texts of figures in Snakemake's own report.
 
+Snakemake takes captions for reStructuredText, and writes other texts into a script. A registry's
+texts, or a user's, could thus include a file or bring a script.
+"""
+
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,8 +13,21 @@ if TYPE_CHECKING:
     from replication.plan.jobs import Jobs
 
 
+def literal(line: str) -> str:
+    """Return reStructuredText that shows a line as it is, whatever marks it has.
+
+    The escaped space before it shows nothing: no line is a title, a list or a directive then.
+    """
+    return r"\ " + re.sub(r"([^\w\s]|_)", r"\\\1", line)
+
+
+def category_name(title: str) -> str:
+    """Return the title of a study as the name of a category: one line, and no end of a script."""
+    return " ".join(title.split()).replace("<", "\N{FULLWIDTH LESS-THAN SIGN}")
+
+
 class Captions(dict[str, str]):
-    """Captions of figures by their paths below `figures/`, without ending.
+    """Captions of figures as reStructuredText, by their paths below `figures/`, without ending.
 
     A caption cites computed numbers. So it is made when the report asks for it, and not when jobs
     are planned, which loads no tables.
@@ -40,4 +58,4 @@ class Captions(dict[str, str]):
             return read_verdict(path) if path and path.is_file() else None
 
         table = read_csv(Path(study.table(name)), ())
-        return CitedFigure.of(study, name, table, find_verdict).cite(text).caption
+        return literal(CitedFigure.of(study, name, table, find_verdict).cite(text).caption)
