@@ -5,11 +5,13 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import requires
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from conftest import ROOT
+from conftest import ROOT, counted
 
 from replication.base.errors import InputError
 from replication.new import command, repository
@@ -270,3 +272,46 @@ def test_its_code_has_the_style_of_this_repository(empty, words):
         options = ["--config", ROOT / "pyproject.toml", "."]
         done = subprocess.run([*ruff, *options], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
+
+
+def plugins() -> list[str]:
+    """The lines of the lock for a cluster."""
+    text = (repository.TEMPLATES / "requirements-cluster.lock.jinja").read_text()
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def test_its_plugins_are_those_of_this_repository():
+    assert {*plugins()} <= {*(ROOT / "requirements-cluster.lock").read_text().splitlines()}
+    engine = tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]
+    assert {*engine["optional-dependencies"]["slurm"]} <= {*plugins()}
+
+
+def test_its_locks_have_all_that_the_plugins_need():
+    locked = {
+        line.partition("==")[0] for line in (*lock(["replication-engine"]).splitlines(), *plugins())
+    }
+    needed = {name for line in plugins() for name in requires(line.partition("==")[0])}
+    assert {re.match(r"[\w-]+", each)[0].lower() for each in needed} <= locked
+
+
+def test_its_makefile_installs_the_plugins(empty):
+    new("mypaper")
+    words = ["make", "--dry-run", "cluster"]
+    done = subprocess.run(words, cwd=empty, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].endswith(
+        " --constraint requirements.lock -r requirements-cluster.lock"
+    )
+
+
+@pytest.mark.usefixtures("warm_python")
+def test_its_profile_of_slurm_is_accepted(empty):
+    new("mypaper", "--torch")
+    profile = (empty / "profiles/slurm/config.yaml").read_text()
+    (example,) = re.findall(r"snakemake (.*)", profile.splitlines()[0])
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *example.split(), "--dry-run", "--printshellcmds"],
+        cwd=empty, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": f"{empty / 'src'}:{ROOT / 'src'}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert counted(done.stdout)["figure"] == 2
