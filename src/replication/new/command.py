@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,8 +33,6 @@ def main(name: str, torch: bool) -> None:
     """
     folder = Path.cwd()
     _refuse_name(name)
-    for interrupted in folder.glob(f"{_BESIDE}*"):
-        shutil.rmtree(interrupted)
     is_cloned = _is_cloned(folder)
     files = repository(name, torch=torch)
     try:
@@ -77,10 +74,12 @@ def _is_cloned(folder: Path) -> bool:
     if others := sorted({*os.listdir(folder)} - {".git", ".venv"}):
         raise InputError(f"{folder}: is not empty, it has {others[0]}; start in an empty folder")
     git = folder / ".git"
-    is_cloned = git.is_file() or (git / "HEAD").is_file()
-    if not is_cloned and git.is_dir() and os.listdir(git):
-        raise InputError(f"{git}: is no repository of git; remove it")
-    return is_cloned
+    is_empty = git.is_dir() and not git.is_symlink() and not os.listdir(git)
+    if is_empty or not os.path.lexists(git):
+        return False
+    if _git("--git-dir", str(git), "rev-parse").returncode:
+        raise InputError(f"{git}: git cannot read this repository; mend it, or remove it")
+    return True
 
 
 def _write(folder: Path, files: dict[str, str], is_cloned: bool) -> None:
@@ -96,10 +95,13 @@ def _write(folder: Path, files: dict[str, str], is_cloned: bool) -> None:
 
 def _initialize(folder: Path) -> None:
     """Make a git repository of a folder."""
-    words = ["git", "init", "--quiet", "--initial-branch=main", str(folder)]
-    try:
-        done = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
-    except FileNotFoundError as error:
-        raise InputError("git: is not installed; install it first") from error
+    done = _git("init", "--quiet", "--initial-branch=main", str(folder))
     if done.returncode:
         raise InputError(f"git: cannot make a repository: {done.stderr.strip()}")
+
+
+def _git(*words: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(["git", *words], capture_output=True, encoding="utf-8", check=False)
+    except FileNotFoundError as error:
+        raise InputError("git: is not installed; install it first") from error

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.metadata import requires
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -43,27 +44,68 @@ def test_a_repository_is_made(empty, words):
     assert not [path for path in empty.rglob("*") if re.search(r"new-|\.jinja$", path.name)]
 
 
+def git(*words: str) -> None:
+    subprocess.run(["git", *words], check=True, capture_output=True)
+
+
 def test_an_empty_clone_keeps_its_repository(empty):
-    (empty / ".git").mkdir()
-    (empty / ".git/HEAD").touch()
-    (empty / ".git/config").write_text("[remote]")
+    git("init")
+    git("config", "user.name", "me")
     new("mypaper")
-    assert (empty / ".git/config").read_text() == "[remote]"
+    assert "name = me" in (empty / ".git/config").read_text()
     assert (empty / "Snakefile").is_file()
 
 
-def test_a_folder_named_git_is_no_clone(empty):
-    (empty / ".git/left").mkdir(parents=True)
-    assert ".git: is no repository of git; remove it" in new("mypaper")
-    (empty / ".git/left").rmdir()
+def test_a_worktree_keeps_its_repository(empty, tmp_path_factory, monkeypatch):
+    author = ("-c", "user.name=a", "-c", "user.email=a@b.org")
+    git("init")
+    git(*author, "commit", "--allow-empty", "--message", "a")
+    folder = tmp_path_factory.mktemp("worktree") / "mypaper"
+    git("worktree", "add", "--detach", str(folder))
+    monkeypatch.chdir(folder)
+    assert "Next: " in new("mypaper")
+    assert (folder / ".git").is_file()
+
+
+def make_others_folder():
+    Path(".git/left").mkdir(parents=True)
+
+
+def make_damaged():
+    git("init")
+    Path(".git/HEAD").write_bytes(b"\0")
+
+
+def make_damaged_file():
+    Path(".git").write_text("gitdir: /nowhere")
+
+
+def make_link():
+    Path(".git").symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("damage", [make_others_folder, make_damaged, make_damaged_file, make_link])
+def test_what_is_no_repository_is_refused_and_kept(empty, damage):
+    damage()
+    before = {*empty.rglob("*")}
+    assert f"refused: Error: {empty / '.git'}: git cannot read this repository" in new("mypaper")
+    assert {*empty.rglob("*")} == before
+
+
+def test_an_empty_folder_named_git_is_in_nobodys_way(empty):
+    (empty / ".git").mkdir()
     assert "Next: " in new("mypaper")
     assert (empty / ".git/HEAD").is_file()
 
 
-def test_an_interrupted_one_leaves_nothing_for_the_next(empty):
-    (empty / ".replication-new-killed/src").mkdir(parents=True)
-    assert "Next: " in new("mypaper")
-    assert not [*empty.glob(".replication-new-*")]
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_nothing_is_deleted_that_it_did_not_make(empty, kind):
+    mine = empty / ".replication-new-mine"
+    kept = mine if kind == "file" else mine / "notes.txt"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("mine")
+    assert "is not empty, it has .replication-new-mine; start in an empty folder" in new("mypaper")
+    assert kept.read_text() == "mine"
 
 
 @pytest.mark.parametrize(
