@@ -133,7 +133,16 @@ def _make_metrics(work: Work) -> None:
     data = [file.arrays for file in read_runs(work, "data")]
     gaps: dict[str, list[int]] = {}
     runs = _noting_gaps(read_runs(work, "runs"), gaps)
-    table = work.function(work.settings, runs, data)
+    try:
+        table = work.function(work.settings, runs, data)
+    except KeyError as error:
+        name = getattr(work.settings, "metric", None)
+        if error.args != (name,):
+            raise
+        raise InputError(
+            f"metric {name}: `{work.order.function}` of {work.order.program} has none of this name;"
+            " add it there, or take it out of METRICS in study.py"
+        ) from error
     for _ in runs:
         pass  # a metric may leave runs unread
     notes = {GAPS: json.dumps(gaps, sort_keys=True)} if gaps else None
@@ -184,8 +193,10 @@ def write_figure(work: Work, drawn: "Figure") -> None:
     """Write the figure that the function of a job has drawn."""
     from replication.base.storage import write_atomically
     from replication.figures.layout import settle
+    from replication.figures.nothing import tell_nothing
     from replication.figures.style import save_figure, write_note
 
+    tell_nothing(drawn)
     if unlike := work.order.settings.get("unlike_published"):
         click.echo(f"{work.output} shows no published values: {unlike}", err=True)
         settle(drawn)
