@@ -190,7 +190,7 @@ def abstract_lines(
             )
             for each in found
         ]
-        lines += [*table((f"the abstract of {version}", "", "decided by"), rows), ""]
+        lines += [*table((f"the abstract, {version}", "", "decided by"), rows), ""]
         lines += _scale_lines(scales, registry.scale_of_paper)
     return lines
 

@@ -255,11 +255,11 @@ def _figure(
 
 
 def _module_path(program: str, root: Path) -> str:
-    """Return the path of a module in the project; its name if it stands elsewhere."""
+    """Return the path of a module in the project; its name if an environment has it."""
     found = find_spec(program) if program else None
     path = Path(found.origin or "").resolve() if found else Path()
     top = root.resolve()
-    return path.relative_to(top).as_posix() if path.is_relative_to(top) else program
+    return path.relative_to(top).as_posix() if path.is_relative_to(top / "src") else program
 
 
 def _is_judged(view: ClaimView) -> bool:

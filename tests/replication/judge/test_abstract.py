@@ -191,7 +191,7 @@ def test_every_paper_begins_with_its_abstract(registry):
 def test_the_abstract_is_a_table_with_its_scales_below():
     verdicts = {name: verdict(name, "replicated", 1) for name in ("A1", "A2", "B1")}
     lines = abstract_lines(registry(), verdicts, link=linked)
-    assert lines[0] == "| the abstract of v1 |  | decided by |"
+    assert lines[0] == "| the abstract, v1 |  | decided by |"
     assert lines[3] == "| A holds, | **holds** <sup>1, 2</sup> | [A1](#own), [A2](#own) |"
     assert lines[4] == "| on text, too. | **judged there** | see other |"
     assert lines[5] == "| B was seen. | **holds** <sup>1</sup> | [B1](#own) |"

@@ -15,6 +15,7 @@ from report_folder import CLAIMS, Folder
 from replication.base import commit
 from replication.base.commit import commit_name
 from replication.judge.verdicts import OUTCOMES
+from replication.report import page
 from replication.report.context import in_order_of_paper
 from replication.report.page_rule import Page, figure_sources
 from replication.report.prose import findings
@@ -420,3 +421,13 @@ def test_pages_link_to_pages_that_are_asked_for_or_there(tmp_path, monkeypatch):
     assert links("example") == {"lp ft": "lp_ft.html", "example": "example.html"}
     (tmp_path / "results/report/index.html").touch()
     assert links("example")["scan and snap"] == "index.html#scan_and_snap"
+
+
+def test_a_figure_of_an_installed_package_is_named_by_its_module(tmp_path, monkeypatch):
+    """The environment often lies within the project."""
+    for folder, name in (("src", "own_module"), (".venv/lib", "other_module")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / f"{name}.py").touch()
+        monkeypatch.syspath_prepend(tmp_path / folder)
+    assert page._module_path("own_module", tmp_path) == "src/own_module.py"
+    assert page._module_path("other_module", tmp_path) == "other_module"
