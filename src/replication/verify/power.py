@@ -6,6 +6,9 @@ less than claimed) with a probability of 90 %. Each question is asked at the lev
 no other claim of its family passes.
 
 A second table has the sentences of the abstracts whose marks such seeds would change.
+
+The seeds at hand are those of the reference. With an overlay, or without a reference, they are
+those of the verdicts in this folder.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +24,14 @@ from numpy.typing import NDArray
 from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.base.strict import unknown_key
+from replication.base.tables import read_table
 from replication.figures.typeset import number
 from replication.judge.abstract import mark_sentences
 from replication.judge.judgement import outcome
+from replication.judge.scorecard import read_verdict
 from replication.judge.statistics import mean_and_spread, pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
-from replication.plan.configuration import configure
+from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import SUFFIX, Records, foreseen_seconds
 from replication.plan.study_jobs import StudyJobs
@@ -38,6 +43,7 @@ from replication.verify.judged_reference import read_judged_reference
 from replication.verify.reference import (
     EVIDENCE,
     Reference,
+    collect_evidence,
     find_references,
     reference_folder,
 )
@@ -328,27 +334,66 @@ def _minutes_of_seeds(
     return (seeds - verdict.seeds) * total / 60
 
 
+def read_results(jobs: Jobs, name: str) -> Reference:
+    """Return verdicts and evidence of a study that were computed in this folder.
+
+    Raises:
+        InputError: if no verdict is here, or a file is damaged or of other settings.
+    """
+    files = jobs.studies[name].files
+    paths = {claim: path for claim, path in files.verdicts.items() if Path(path).is_file()}
+    # The scorecard brings the verdicts together that a run with these settings makes.
+    remedy = f"run `snakemake {jobs.studies[name].study.scorecard}` with the same overlay, if any"
+    if not paths:
+        raise InputError(
+            f"{name}: has no verdict here, and no reference of these settings; {remedy}"
+        )
+    for path in paths.values():
+        if jobs.is_made_otherwise(path, path):
+            raise InputError(f"{path}: is of other settings or code; {remedy}")
+    evidence = {claim: files.evidence[claim] for claim in paths}
+    tables = {
+        claim: read_table(Path(path), jobs.recipe(path), list(jobs.tasks[path].seeds))
+        for claim, path in evidence.items()
+    }
+    verdicts = {claim: read_verdict(Path(path)) for claim, path in paths.items()}
+    return Reference({EVIDENCE: collect_evidence(tables)}, verdicts, {})
+
+
 @click.command(help=__doc__)
 @click.option(
-    "--study", "names", multiple=True, help="Study; all that have a reference if left out."
+    "--study",
+    "names",
+    multiple=True,
+    help="Study; if left out, those of the overlays, or all that have a reference.",
 )
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
-def main(names: tuple[str, ...], root: Path) -> None:
+@click.option(
+    "--configfile", "overlays", multiple=True, type=click.Path(path_type=Path),
+    help="An overlay, as Snakemake takes it; several are merged in their order.",
+)  # fmt: skip
+def main(names: tuple[str, ...], root: Path, overlays: tuple[Path, ...]) -> None:
     """Print the tables as Markdown."""
     studies = find_studies()
-    jobs = Jobs.of(configure({}, studies), studies)
+    changes = read_overlays(overlays)
+    jobs = Jobs.of(configure(changes, studies), studies)
     records = Records.of(studies.values())
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
-    chosen = dict.fromkeys(names or find_references(root))
+    kept = find_references(root)
+    chosen = dict.fromkeys(names or [name for name in changes if name in studies] or kept)
     if not chosen:
         folder = reference_folder(root, "")
-        raise InputError(f"{folder}: has no reference; name the project's folder with --root")
+        raise InputError(
+            f"{folder}: has no reference; name the project's folder with --root, or with --study a"
+            " study whose verdicts are here"
+        )
     for name in chosen:
         if name not in jobs.studies:
             raise InputError(unknown_key(name, [*jobs.studies], "study", "studies"))
         study = jobs.studies[name]
-        reference = read_judged_reference(root, study)
+        is_kept = name in kept and not overlays
+        reference = read_judged_reference(root, study) if is_kept else read_results(jobs, name)
         planned = plan_open_claims(study, reference)
         found += claim_rows(study, planned, reference.verdicts, records)
         changed += sentence_rows(study, planned, reference.verdicts, records)

@@ -13,9 +13,11 @@ from statsmodels.stats.power import TTestPower
 from replication.base.errors import InputError
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.plan.configuration import configure
+from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
+from replication.plan.orders import DocumentFile, Orders
 from replication.plan.recorded_times import Records
+from replication.run import program
 from replication.study.claims import Equivalence, Interval
 from replication.study.studies import find_studies
 from replication.verify.judged_reference import read_judged_reference
@@ -211,3 +213,47 @@ def test_a_sentence_whose_mark_planned_seeds_would_change_is_named():
     assert said[:3] == ["open", "does not hold", "C3"]
     assert said[3:] == ["7", "not recorded"]
     assert not list(sentence_rows(study, {}, is_open, Records()))
+
+
+OVERLAY = """
+example:
+  experiments:
+    replication:
+      seeds: {count: 5}
+      training: {problem: {samples: 20, noise: 0.2}, learning_rate: 0.2}
+"""
+
+
+@pytest.fixture
+def computed(tmp_path, monkeypatch):
+    """A folder with the verdicts of an overlay, `my.yaml`."""
+    monkeypatch.chdir(tmp_path)
+    Path("my.yaml").write_text(OVERLAY)
+    studies = {"example": find_studies()["example"]}
+    jobs = Jobs.of(configure(read_overlays([Path("my.yaml")]), studies), studies)
+    claims = [f"results/example/verdicts/{claim}.json" for claim in ("C2", "C3")]
+    needed = dict(jobs.closure(claims))
+    for path in jobs.tasks:
+        if path in needed:
+            told = str(DocumentFile(Orders(orders=[jobs.order(path)]).to_json(), tmp_path))
+            words = ["--job", told, path, *jobs.tasks[path].reads, *jobs.tasks[path].published]
+            program.main.main(words, standalone_mode=False)
+
+
+def test_claims_of_an_overlay_are_planned_from_its_own_verdicts(computed):
+    done = CliRunner().invoke(main, ["--configfile", "my.yaml"])
+    assert done.exit_code == 0, done.output
+    claims, _ = done.output.split("\n\n")
+    rows = [line.split(" | ") for line in claims.splitlines()]
+    assert [(row[1], row[5]) for row in rows if row[0] == "| example"] == [("C2", "5")]
+
+
+def test_verdicts_of_other_settings_are_refused(computed):
+    done = CliRunner().invoke(main, ["--study", "example"])
+    assert "verdicts/C2.json: is of other settings or code; run `snakemake results/" in done.output
+
+
+def test_a_study_without_reference_and_verdicts_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["--study", "example"])
+    assert "example: has no verdict here, and no reference of these settings; run" in done.output
