@@ -45,7 +45,6 @@ def test_a_panel_of_runs_that_diverged_says_so(logarithmic):
         lambda axes: axes.plot([0, 1], [np.nan] * 2),
         lambda axes: axes.scatter([0, 1], [np.nan] * 2),
         lambda axes: axes.errorbar([0, 1], [np.nan] * 2, [np.nan] * 2),
-        lambda axes: axes.fill_between([0, 1], [np.nan] * 2, [np.nan] * 2),
         lambda axes: axes.bar([0, 1], [np.nan] * 2),
     ],
 )
