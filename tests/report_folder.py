@@ -12,9 +12,9 @@ from conftest import ROOT
 
 from replication.judge.scorecard import write_verdict
 from replication.judge.verdicts import Verdict
+from replication.plan.stale_files import checksum
 from replication.report import page
 from replication.report.sources import RelatedPage
-from replication.run.work import checksum
 from replication.study.registry import read_registry
 
 HOSTILE = "\"><img src=x onerror=alert(1)><script>alert('eta_Y')</script>"
@@ -164,7 +164,8 @@ class Folder:
                 page.main,
                 ["--registry", "registry.yaml", "--study", "paper", "--root", ".",
                  "--figures", figures, "--commit", "abc1234-dirty", "--digest", "unknown",
-                 "--command", "snakemake report", "--output", str(self.page), *extra, *verdicts],
+                 "--command", "snakemake report", "--key", 16 * "0",
+                 "--output", str(self.page), *extra, *verdicts],
             )  # fmt: skip
 
     def html(self, *extra):

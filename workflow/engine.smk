@@ -97,6 +97,7 @@ logger.addHandler(
         lambda: [planned(job) for job in workflow.dag.needrun_jobs()],
         records,
         note_on_records,
+        notes_on_results,
     )
 )
 
@@ -132,6 +133,8 @@ onsuccess:
     from replication.report.outcome import outcome_lines
 
     if not IS_STORED:
+        if workflow.is_main_process:
+            refuse_edited_results()
         # Of a rule that only collects, such as the plain run, the scorecards that it asks for.
         named = {
             *workflow.dag.targetfiles,

@@ -5,6 +5,8 @@ from importlib import import_module
 
 import click
 
+import replication.base.sources  # noqa: F401  first: what follows is loaded by its content
+
 COMMANDS = {
     "changes": "replication.verify.changed_numbers",
     "check": "replication.plan.check_overlays",

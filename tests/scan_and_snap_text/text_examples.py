@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from conftest import DEFAULTS
 
 from replication.plan.orders import DocumentFile, Input, Order, Orders
+from replication.plan.stale_files import planned_with
 from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus
 from transformer_dynamics.scan_and_snap_text.settings.metrics import WordSettings
@@ -78,10 +79,12 @@ def assert_same_bits(found: Arrays, expected: Arrays) -> None:
 
 def order(stage: str, name: str, function: str, settings: object, **others: object) -> list[str]:
     """Options of `replication.run.program` for a program of this study."""
-    told = Order.model_validate(
-        {"stage": stage, "program": f"{PACKAGE}.{name}", "function": function, "settings": settings}
-        | others
-    )
+    program = f"{PACKAGE}.{name}"
+    code = planned_with(stage, program, [])
+    told = Order(
+        planned_with=code, stage=stage, program=program, function=function, settings=settings,
+        **others,
+    )  # fmt: skip
     return ["--job", str(DocumentFile(Orders(orders=[told]).to_json(), Path(mkdtemp())))]
 
 

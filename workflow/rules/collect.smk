@@ -1,9 +1,10 @@
 # Rules of each study: scorecard, page, comparison with the reference, renewal of the reference, and
 # an RO-Crate of all results; and the targets that a user asks for.
-from replication.plan.orders import DocumentFile
+from replication.plan.collecting import Scorecards
+from replication.plan.orders import DocumentFile, file_digests
 from replication.base.commit import commit_name
 from replication.report.page_rule import Index, Page
-from replication.plan.rule_inputs import file_digests, shell_words
+from replication.plan.rule_inputs import shell_words
 from replication.verify.todo_marks import refuse_marks
 
 SCORECARD = "results/{study}/verdicts.md"
@@ -20,13 +21,29 @@ ABOUT_SITE = (
 )
 PAGE = Page(*ABOUT_SITE)
 INDEX = Index(*ABOUT_SITE)
+SCORECARDS = Scorecards(JOBS)
 # End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
 
 
+def code_of_scorecard(wildcards):
+    return JOBS.code(LOCK, verdicts_on(wildcards.study), "replication.judge.scorecard")
+
+
+def registry_digest(wildcards):
+    return file_digests([registry(wildcards)])
+
+
 rule scorecard:
     input:
-        verdicts=looked(SCORECARD, lambda wildcards: verdicts_on(wildcards.study)),
+        verdicts=looked(
+            [SCORECARD, "results/{study}/verdicts.parquet"],
+            lambda wildcards: verdicts_on(wildcards.study),
+            lambda wildcards: not SCORECARDS.stale(wildcards.study),
+            code_of_scorecard,
+            registry_digest,
+            own,
+        ),
         registry=registry,
     output:
         markdown=report(
@@ -42,24 +59,32 @@ rule scorecard:
         "logs/{study}/scorecard.benchmark.tsv"
     params:
         python=python,
-        code=lambda wildcards: JOBS.code(
-            LOCK, verdicts_on(wildcards.study), "replication.judge.scorecard"
-        ),
-        registry=lambda wildcards: file_digests([registry(wildcards)]),
+        code=code_of_scorecard,
+        registry=registry_digest,
         own=own,
         told=lambda wildcards, input: DocumentFile(own(wildcards)),
         verdicts=lambda wildcards, input: shell_words(input.verdicts),
+        edited=lambda wildcards, input: SCORECARDS.edited(wildcards.study).document,
+        key=lambda wildcards, input: SCORECARDS.key(wildcards.study),
     message:
         "Bringing the verdicts of {wildcards.study} together (log: {log})"
     shell:
-        "{params.python:q} -m replication.judge.scorecard --registry {input.registry:q}"
-        " --own {params.told:q}"
+        "{params.python:q} -m replication.run.start --edited {params.edited:q}"
+        " replication.judge.scorecard --registry {input.registry:q}"
+        " --own {params.told:q} --key {params.key}"
         f" --parquet {{output.parquet:q}} --markdown {{output.markdown:q}} {{params.verdicts}}{LOGGED}"
 
 
 rule page:
     input:
-        verdicts=looked("results/report/{study}.html", PAGE.verdicts),
+        verdicts=looked(
+            ["results/report/{study}.html", "results/report/{study}"],
+            PAGE.verdicts,
+            PAGE.is_current,
+            PAGE.code,
+            PAGE.contents,
+            PAGE.figures_as_json,
+        ),
         registry=PAGE.registry,
         figures=PAGE.figures,
         templates=PAGE.templates,
@@ -79,6 +104,8 @@ rule page:
         contents=PAGE.contents,
         planned=PAGE.figures_as_json,
         figures=PAGE.document,
+        edited=PAGE.edited,
+        key=PAGE.key,
         verdicts=lambda wildcards, input: shell_words(input.verdicts),
         root=str(PROJECT),
         commit=lambda wildcards: commit_name(PROJECT),
@@ -86,7 +113,8 @@ rule page:
     message:
         "Writing the page {output.html} (log: {log})"
     shell:
-        "{params.python:q} -m replication.report.page --registry {input.registry:q}"
+        "{params.python:q} -m replication.run.start --edited {params.edited:q}"
+        " replication.report.page --registry {input.registry:q} --key {params.key}"
         " --study {wildcards.study:q} --root {params.root:q}"
         " --figures {params.figures:q} --commit {params.commit:q} --digest {params.digest:q}"
         " --command 'snakemake results/report/{wildcards.study}.html'"
@@ -95,7 +123,14 @@ rule page:
 
 rule index:
     input:
-        verdicts=INDEX.verdicts,
+        verdicts=looked(
+            ["results/report/index.html"],
+            INDEX.verdicts,
+            INDEX.is_current,
+            INDEX.code,
+            INDEX.contents,
+            INDEX.as_json,
+        ),
         pictures=INDEX.pictures,
         others=INDEX.others,
     output:
@@ -109,17 +144,20 @@ rule index:
         contents=INDEX.contents,
         planned=INDEX.as_json,
         studies=INDEX.document,
+        edited=INDEX.edited,
+        key=INDEX.key,
         root=str(PROJECT),
     message:
         "Writing the index of all papers (log: {log})"
     shell:
-        "{params.python:q} -m replication.report.index --root {params.root:q}"
+        "{params.python:q} -m replication.run.start --edited {params.edited:q}"
+        " replication.report.index --root {params.root:q} --key {params.key}"
         f" --studies {{params.studies:q}} --output {{output:q}}{LOGGED}"
 
 
 rule verify:
     input:
-        asked(
+        compared(
             *expand(SCORECARD, study=SELECTED),
             *(path for study in SELECTED for path in verdicts_on(study)),
         ),

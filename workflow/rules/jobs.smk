@@ -11,6 +11,8 @@ from snakemake.settings.types import RerunTrigger
 
 # The Snakefile found the engine; a package that the engine needs may still be missing.
 try:
+    # First, so that the others are loaded by their content.
+    import replication.base.sources
     from replication.base import process as surroundings
     from replication.base.places import find_source
     from replication.plan.command_line import read_settings, refuse_repeated
@@ -19,6 +21,7 @@ try:
     from replication.plan.jobs import Jobs
     from replication.plan.progress import Brief, Planned, TimeLeft, TimePlanned
     from replication.report.captions import Captions, category_name
+    from replication.plan.other_settings import note_on_replaced, refuse_other_settings
     from replication.plan.recorded_times import Records
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code_digests
@@ -196,7 +199,6 @@ def refuse_other_answers():
         "rerun-triggers without one of Snakemake's": {*workflow.rerun_triggers}
         != {*RerunTrigger},
         # Commands such as `--summary` execute nothing, and have no settings of execution.
-        "--drop-metadata": execution and not execution.keep_metadata,
         "--no-hooks": execution and execution.no_hooks,
     }
     for option in filter(given.get, given):
@@ -217,44 +219,119 @@ def asked(*paths):
     return read
 
 
-def look(output, path=None):
-    """Have an output made anew if Snakemake's record is of another file and it was made otherwise.
+def compared(*paths):
+    """Return the inputs of a comparison, unless the results that are here are of other settings."""
 
-    The file itself says how it was made. A file that the table of jobs does not know is made anew if
-    it has no record. Nothing is checked in a storage, and by the jobs of a cluster.
+    def read(wildcards):
+        if workflow.is_main_process and not IS_STORED:
+            checked(refuse_other_settings, JOBS, SELECTED)
+        return asked(*paths)(wildcards)
+
+    return read
+
+
+def look(output, is_current, is_seen=lambda: False):
+    """Have an output made anew unless the file itself says that it is what the plan has.
+
+    Nothing else decides. Nothing is checked in a storage, and by the jobs of a cluster.
     """
     if not workflow.is_main_process:
         return
     refuse_other_answers()
-    if IS_STORED or not os.path.exists(output):
+    if IS_STORED or not os.path.exists(output) or is_current():
         return
-    record = workflow.persistence.metadata(IOFile(output))
-    is_recorded = record is not None and record.endtime == os.path.getmtime(output)
-    if path is None:
-        is_current = record is not None
-    else:
-        is_current = is_recorded or not JOBS.is_made_otherwise(output, path)
-    if IS_DESCRIBED and path and JOBS.is_made_otherwise(output, path):
+    if IS_DESCRIBED:
         raise WorkflowError(
             f"--report would describe {output}, which is of other settings or code; make it first, by the"
             " same command without --report"
         )
-    if not is_current:
+    if not is_seen():
         workflow.dag.forcefiles.add(output)
 
 
-def looked(pattern, inputs):
-    """Return the inputs of a rule whose output the table of jobs does not know; check the output."""
+# Path in the table of jobs by output, of all jobs that were planned.
+PLANNED = {}
+
+
+class Recorded:
+    """What Snakemake's records need of a job that is not planned yet."""
+
+    def __init__(self, outputs, params):
+        self.output = [*map(IOFile, outputs)]
+        self.non_derived_params = params
+
+
+def is_seen(outputs, params):
+    """Say whether Snakemake's own records see a change; then it prints a better reason."""
+    kept, job = workflow.persistence, Recorded(outputs, params)
+    return (
+        kept.has_metadata(job)
+        and not kept.has_outdated_metadata(job)
+        and bool(kept.params_changed(job).only_new)
+    )
+
+
+def look_at_results(outputs, params):
+    """Look at all outputs of a job, by output with its path in the table of jobs."""
+
+    PLANNED.update(outputs)
+    for output, path in outputs.items():
+        look(
+            output,
+            lambda: not JOBS.is_made_otherwise(output, path),
+            lambda: is_seen(outputs, params()),
+        )
+
+
+def refuse_edited_results():
+    """Refuse to end well if a result is not what was planned.
+
+    The job of a cluster plans anew, on its machine, with the code that it finds there.
+    """
+    for output, path in PLANNED.items():
+        if os.path.exists(output) and JOBS.is_made_otherwise(output, path):
+            raise WorkflowError(
+                f"{output}: its code, or the file, changed while this run was under way; give the same"
+                " command again"
+            )
+
+
+def looked(patterns, inputs, is_current, *params):
+    """Return the inputs of a rule whose outputs the table of jobs does not know; check the first.
+
+    Take the patterns of the outputs, and functions of the wildcards.
+    """
 
     def read(wildcards):
-        look(pattern.format_map(dict(wildcards.items())))
+        outputs = [each.format_map(dict(wildcards.items())) for each in patterns]
+        look(
+            outputs[0],
+            lambda: is_current(wildcards),
+            lambda: is_seen(outputs, [each(wildcards) for each in params]),
+        )
         return inputs(wildcards)
 
     return read
 
 
 def stage(*keys, pattern=None):
-    return RuleFunctions(JOBS, list(keys), LOCK, local, pattern or list(keys), look)
+    return RuleFunctions(
+        JOBS, list(keys), LOCK, local, pattern or list(keys), look_at_results
+    )
+
+
+def notes_on_results():
+    """Say in a sentence whose results a run replaces; of a storage nothing is said."""
+    if IS_STORED:
+        return ""
+    jobs = [*workflow.dag.needrun_jobs()]
+    outputs = [os.path.relpath(path) for job in jobs for path in job.output]
+    return checked(
+        note_on_replaced,
+        JOBS,
+        [path for path in outputs if path in JOBS.tasks],
+        outputs,
+    )
 
 
 wildcard_constraints:

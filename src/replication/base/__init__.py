@@ -16,6 +16,8 @@ __all__ = [
     "provenance",
     "random_streams",
     "sandbox",
+    "sources",
+    "stamp",
     "storage",
     "strict",
     "tables",

@@ -11,11 +11,13 @@ import pandas as pd
 from replication.base.errors import WRONG_TABLE, InputError
 from replication.base.markdown import escape_markdown, table
 from replication.base.provenance import Provenance, digest, provenance
+from replication.base.stamp import KEY, stamped
 from replication.base.storage import (
     CONTENT,
     PROVENANCE,
     refuse_changed,
     unreadable_error,
+    write_atomically,
     write_text,
 )
 from replication.base.tables import write_table
@@ -53,7 +55,7 @@ def read_verdict(path: Path) -> Verdict:
     verdict = Verdict.parse(record, str(path))
     # Under a variant, its name follows the claim's.
     if path.stem.partition("-")[0] != verdict.claim:
-        raise InputError(f"{path} is the verdict on {verdict.claim}; delete it and run again")
+        raise InputError(f"{path} is the verdict on {verdict.claim}; give the same command again")
     return verdict
 
 
@@ -132,11 +134,17 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
 @click.option("--own", required=True, type=click.File(), help="Claims that a user adds, as JSON.")
+@click.option("--key", required=True, help="Digest of all that the scorecard is made from.")
 @click.option("--parquet", required=True, type=click.Path(path_type=Path))
 @click.option("--markdown", required=True, type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
 def main(
-    registry_path: Path, own: TextIO, parquet: Path, markdown: Path, verdicts: tuple[Path, ...]
+    registry_path: Path,
+    own: TextIO,
+    key: str,
+    parquet: Path,
+    markdown: Path,
+    verdicts: tuple[Path, ...],
 ) -> None:
     """Write the table and the text."""
     added = StudySettings.parse_json(own.read(), own.name)
@@ -144,8 +152,9 @@ def main(
     found = [read_verdict(path) for path in verdicts]
     refuse_wrong_tables(registry, found)
     made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])
-    write_table(parquet, scorecard(registry, found), made_by)
-    write_text(markdown, to_markdown(registry, found))
+    write_table(parquet, scorecard(registry, found), made_by | {KEY: key})
+    text = stamped(to_markdown(registry, found).encode(), ".md", key)
+    write_atomically(markdown, lambda stream: stream.write(text))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ name. No module here computes a result.
 
 __all__ = [
     "check_overlays",
+    "collecting",
     "command_line",
     "configuration",
     "cost",
@@ -13,6 +14,7 @@ __all__ = [
     "jobs",
     "metric_types",
     "orders",
+    "other_settings",
     "progress",
     "recorded_times",
     "recover",

@@ -21,17 +21,24 @@ from replication.base.provenance import Provenance, Recipe, digest, recipe
 from replication.base.strict import unknown_key
 from replication.plan.configuration import Computation, Configuration, configure, read_overlay
 from replication.plan.cost import refuse_without_gpu, seconds_on_core
-from replication.plan.orders import Input, Order, made_by
+from replication.plan.orders import Input, Order, gaps_and_printed, made_by, seeds_by_recipe
 from replication.plan.paper_settings import without_published
 from replication.plan.recorded_times import Records
-from replication.plan.stale_files import is_made_otherwise, mark
+from replication.plan.stale_files import (
+    DRAWING,
+    checksum_file,
+    file_key,
+    has_checksum,
+    has_record,
+    has_stamp,
+    mark,
+    planned_with,
+)
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task, Tasks, stem
 from replication.study.registry import Registry, read_registry
 from replication.study.seeds import format_seeds
 from replication.study.studies import Study
-
-DRAWING = "replication.figures.style"
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,7 @@ class Jobs:
         """Return the order to the program that makes a file."""
         task = self.tasks[path]
         return Order(
+            planned_with=self.planned_with(path),
             stage=task.stage,
             program=task.program,
             function=task.function,
@@ -160,15 +168,48 @@ class Jobs:
     def made_by(self, path: str) -> Provenance:
         """Return the provenance of a file once it is made."""
         task = self.tasks[path]
-        read = [
-            (self.recipe(each), self.tasks[each].seeds) for each in task.reads if each in self.tasks
-        ]
-        gaps = [gap for each in task.reads for gap in self._gaps(task, each)]
-        return made_by(task.program, task.settings, list(task.seeds), read, gaps)
+        read, gaps = self._read(task), self._gaps_read(task)
+        return made_by(task.program, task.settings, list(task.seeds), read, gaps, task.printed)
 
-    def is_made_otherwise(self, output: str, path: str) -> bool:
-        """Say whether an output is made otherwise than the table says for a path."""
-        return is_made_otherwise(Path(output), self.made_by(path))
+    def made_by_in_short(self, path: str) -> Provenance:
+        """Return `made_by` as `in_short` does, from what is known: digests take long."""
+        task = self.tasks[path]
+        return {
+            **self.recipe(path).model_dump(),
+            "seeds": list(task.seeds),
+            "covers": [*seeds_by_recipe(self._read(task)).values()],
+            **gaps_and_printed(self._gaps_read(task), task.printed),
+        }
+
+    def planned_with(self, path: str) -> str:
+        """Return a digest of the code and the tables as printed that a file is planned with."""
+        task = self.tasks[path]
+        return planned_with(task.stage, task.program, task.printed)
+
+    def key(self, path: str) -> str:
+        """Return the key of a file: a digest of all that it is made from."""
+        return file_key(self.made_by_in_short(path), self.planned_with(path))
+
+    def is_made_otherwise(self, output: str, path: str, folder: Path = Path()) -> bool:
+        """Say whether an output is made otherwise than the table says for a path, or is damaged.
+
+        Args:
+            output: path of the file, from the folder of the run.
+            path: path that the table has for it.
+            folder: folder of the run.
+        """
+        file, stage = folder / output, self.tasks[path].stage
+        try:
+            if stage == "table":
+                return not has_checksum(
+                    file, folder / checksum_file(Path(path)), mark(self.made_by(path))
+                )
+            if stage == "figure":
+                return not has_stamp(file, self.key(path))
+            return not has_record(file, self.made_by_in_short(path))
+        except Exception:
+            # A damaged byte can make any reader fail in any way.
+            return True
 
     def programs(self, path: str) -> list[str]:
         """Return the programs that make a file: its own first, then those of its inputs."""
@@ -253,6 +294,16 @@ class Jobs:
         """Return the gaps of an input that say which of its seeds count for a task."""
         is_judged = task.stage == "evidence" and path in self.tasks
         return self.tasks[path].gaps if is_judged else ()
+
+    def _gaps_read(self, task: Task) -> list[str]:
+        """Return the gaps of all inputs, see `_gaps`."""
+        return [gap for each in task.reads for gap in self._gaps(task, each)]
+
+    def _read(self, task: Task) -> list[tuple[Recipe, tuple[int, ...]]]:
+        """Return recipe and seeds of each file that a task reads and that a program makes."""
+        return [
+            (self.recipe(each), self.tasks[each].seeds) for each in task.reads if each in self.tasks
+        ]
 
     def _made_by(self, path: str) -> tuple[str, Recipe | None]:
         """Return stage and recipe of an input; none if no program made it."""

@@ -13,6 +13,8 @@ from replication.study.seeds import format_seeds
 Role = Literal["source", "data", "runs", "metrics", "table", "evidence", "verdict", "published"]
 DOCUMENTS = Path(".snakemake/told")
 """Folder of the documents for programs, beside the rest that Snakemake keeps of a run."""
+MADE_HERE = ("results/", "figures/")
+"""Folders of what the workflow makes; other inputs are files of the project or of the user."""
 Stage = Literal["data", "runs", "metrics", "table", "figure", "evidence", "verdict"]
 
 
@@ -38,6 +40,9 @@ class Input(Strict):
 class Order(Strict):
     """Everything that determines a file, except the paths of its inputs."""
 
+    planned_with: str
+    """Digest of the code, the packages and the tables as printed of which the file was planned."""
+
     stage: Stage
     """Kind of the file that is made."""
     program: str
@@ -60,6 +65,7 @@ def made_by(
     seeds: list[int],
     read: Iterable[tuple[Recipe, Sequence[int]]],
     gaps: Iterable[str] = (),
+    printed: Sequence[str] = (),
 ) -> Provenance:
     """Return a file's provenance: the program, the settings, and the seeds of each kind of input.
 
@@ -71,13 +77,30 @@ def made_by(
         seeds: seeds that the file covers.
         read: recipe and seeds of every file that was read.
         gaps: those of all inputs, see `Input.gaps`.
+        printed: digests of the tables as printed that were read.
     """
+    covered = seeds_by_recipe(read)
+    found = provenance(program, settings, seeds, list(covered))
+    return found | {"covers": [*covered.values()]} | gaps_and_printed(gaps, printed)
+
+
+def seeds_by_recipe(read: Iterable[tuple[Recipe, Sequence[int]]]) -> dict[str, str]:
+    """Return the seeds of all files of a recipe, such as 1-10,12, by the recipe's digest."""
     covered: dict[str, set[int]] = {}
     for recipe, covers in read:
         covered.setdefault(recipe.digest, set()).update(covers)
-    found = provenance(program, settings, seeds, list(covered))
-    found["covers"] = [format_seeds(sorted(each)) for each in covered.values()]
-    return found | ({"gaps": allowed} if (allowed := sorted({*gaps})) else {})
+    return {name: format_seeds(sorted(each)) for name, each in covered.items()}
+
+
+def gaps_and_printed(gaps: Iterable[str], printed: Sequence[str]) -> dict[str, list[str]]:
+    """Return the parts of a provenance that few files have: see `made_by`."""
+    found = {"gaps": sorted({*gaps}), "published": [*printed]}
+    return {name: each for name, each in found.items() if each}
+
+
+def file_digests(paths: Iterable[str | Path]) -> list[str]:
+    """Return digests of files that a person edits."""
+    return [hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] for path in paths]
 
 
 class Orders(Strict):
@@ -94,10 +117,11 @@ class Orders(Strict):
         """Return the part of the document that decides the files' content, for the records.
 
         Gaps of a file's own are not part of it: they change no number of the file. Those of metrics
-        are, where they say which seeds count.
+        are, where they say which seeds count. The records have code, packages and tables as printed
+        one by one.
         """
         return self.model_dump_json(
-            exclude_defaults=True, exclude={"orders": {"__all__": {"gaps"}}}
+            exclude_defaults=True, exclude={"orders": {"__all__": {"gaps", "planned_with"}}}
         )
 
 

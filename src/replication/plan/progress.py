@@ -111,13 +111,14 @@ class Planned(NamedTuple):
 
 
 class TimePlanned(logging.Handler):
-    """Handler that says how long the planned jobs will take one processor, and one GPU."""
+    """Handler that says how long the planned jobs will take, and what they replace."""
 
     def __init__(
         self,
         jobs: Callable[[], Iterable[Planned]],
         records: Callable[[], Records],
         note: Callable[[], str],
+        replaced: Callable[[], str],
     ) -> None:
         """Wait until the jobs are known; a process that runs one job never asks for any of it.
 
@@ -125,11 +126,13 @@ class TimePlanned(logging.Handler):
             jobs: returns all of them.
             records: returns those of jobs elsewhere.
             note: returns what is added.
+            replaced: returns a sentence on what is replaced, empty if there is nothing to say.
         """
         super().__init__()
         self.jobs = jobs
         self.records = records
         self.note = note
+        self.replaced = replaced
         self.has_spoken = False
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -139,6 +142,8 @@ class TimePlanned(logging.Handler):
         self.has_spoken = True
         told = planned_time(self.jobs(), self.records()) + self.note()
         logger.info(told, extra={"quietness": Quietness.PROGRESS})
+        if replaced := self.replaced():
+            logger.warning(replaced)
 
 
 def planned_time(jobs: Iterable[Planned], records: Records) -> str:

@@ -1,6 +1,5 @@
 """Inputs, parameters and resources of the workflow's rules, from the table of jobs."""
 
-import hashlib
 import os
 import re
 import shlex
@@ -14,11 +13,8 @@ from replication.base.code_digest import code_digests
 from replication.base.process import arithmetic_variables
 from replication.base.provenance import FORMAT
 from replication.plan.jobs import Jobs
-from replication.plan.orders import DocumentFile, Orders
+from replication.plan.orders import MADE_HERE, DocumentFile, Orders, file_digests
 from replication.plan.tasks import Task
-
-MADE_HERE = ("results/", "figures/")
-"""Folders of what the workflow makes; other inputs are files of the project or of the user."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +31,16 @@ class RuleFunctions:
     """Function that marks an input that the workflow does not make."""
     pattern: str | list[str]
     """Patterns of the rule's outputs."""
-    look: Callable[[str, str], None]
-    """Function that gets each planned output's path, and the path that the table has for it."""
+    look: Callable[[dict[str, str], Callable[[], list[Any]]], None]
+    """Function that gets the path in the table by planned output, and one that returns the job's
+    parameters."""
 
     def inputs(self, wildcards: Any) -> list[Any]:
         """Return the files that the job reads, each once, tables as printed last."""
         patterns = [self.pattern] if isinstance(self.pattern, str) else self.pattern
-        for output, path in zip(_fill(patterns, wildcards), self._paths(wildcards), strict=True):
-            self.look(output, path)
+        outputs = dict(zip(_fill(patterns, wildcards), self._paths(wildcards), strict=True))
+        params = (self.program, self.code, self.job)
+        self.look(outputs, lambda: [each(wildcards) for each in params])
         return [
             path if path.startswith(MADE_HERE) else self.own_file(path)
             for path in dict.fromkeys(self._read(wildcards))
@@ -124,11 +122,6 @@ class RuleFunctions:
 def in_script(document: str) -> str:
     """Return the same JSON without `<`: Snakemake's report has parameters within a script."""
     return document.replace("<", r"\u003c")
-
-
-def file_digests(paths: Iterable[str]) -> list[str]:
-    """Return digests of files that a person edits."""
-    return [hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] for path in paths]
 
 
 def shell_words(paths: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from replication.judge.scorecard_figure import (
 )
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.metric_types import refuse_unreadable
-from replication.plan.orders import Stage
+from replication.plan.orders import Stage, file_digests
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Claim
 from replication.study.contract import Experiment, Job
@@ -51,6 +51,8 @@ class Task(NamedTuple):
     """Paths of the inputs, in the order in which the program takes them."""
     published: tuple[str, ...] = ()
     """Paths of tables as printed, which people edit; they are the last inputs."""
+    printed: tuple[str, ...] = ()
+    """Digests of the tables as printed."""
     memory: int = 1500
     """Memory in MB."""
     minutes: int = 30
@@ -215,7 +217,10 @@ class Tasks:
         reads: tuple[str, ...], published: tuple[str, ...] = (),
     ) -> Task:  # fmt: skip
         known = digest(settings)
-        return Task(stage, program, function, settings, known, (), reads, published, memory=1000)
+        printed = tuple(file_digests(published))
+        return Task(
+            stage, program, function, settings, known, (), reads, published, printed, memory=1000
+        )
 
     def _dumped(self, settings: Strict) -> tuple[Any, str]:
         if id(settings) not in self._plain:

@@ -19,6 +19,7 @@ from replication.judge.abstract import decided_sentences
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
+from replication.plan.stale_files import checksum
 from replication.report.index import render_index
 from replication.report.page import COMPARISONS, comparisons_table, render
 from replication.report.page_rule import figure_sources, index_sources
@@ -32,7 +33,6 @@ from replication.report.site import (
 )
 from replication.report.sources import INDEX, FigureSource, FigureSources, MissingFigure, Site
 from replication.report.verifications import read_history
-from replication.run.work import checksum
 from replication.study.registry import SCORECARD, Registry
 from replication.study.studies import Study
 from replication.verify.judged_reference import read_judged_reference

@@ -6,7 +6,8 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from replication.base.storage import write_text
+from replication.base.stamp import stamped
+from replication.base.storage import write_atomically
 from replication.judge.abstract import (
     MARKS,
     REST_OPEN,
@@ -142,15 +143,17 @@ def _cost_in_words(cost: Cost) -> str:
 @click.command(help=__doc__)
 @click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
 @click.option("--studies", required=True, type=click.File(), help="Studies as JSON.")
+@click.option("--key", required=True, help="Digest of all that the index is made from.")
 @click.option("--output", required=True, type=click.Path(path_type=Path))
-def main(root: Path, studies: TextIO, output: Path) -> None:
+def main(root: Path, studies: TextIO, key: str, output: Path) -> None:
     """Write the index, after everything was read."""
     sources = IndexSources.parse_json(studies.read(), studies.name)
     read = {
         name: {verdict.claim: verdict for verdict in map(read_verdict, paths)}
         for name, paths in sources.verdicts.items()
     }
-    write_text(output, render_index(root, sources, read))
+    whole = stamped(render_index(root, sources, read).encode(), ".html", key)
+    write_atomically(output, lambda stream: stream.write(whole))
 
 
 if __name__ == "__main__":

@@ -314,6 +314,7 @@ def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int
 @click.option("--commit", required=True, help="State of the code, such as git describe prints.")
 @click.option("--digest", required=True, help="SHA-256 of the configuration.")
 @click.option("--command", required=True, help="What rebuilds the page.")
+@click.option("--key", required=True, help="Digest of all that the page is made from.")
 @click.option("--output", required=True, type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
 def main(
@@ -321,6 +322,7 @@ def main(
     study: str,
     root: Path,
     figures: TextIO,
+    key: str,
     output: Path,
     verdicts: tuple[Path, ...],
     **origin: str,
@@ -333,7 +335,8 @@ def main(
     origin["configuration"] = "results/config.yaml"
     shown = shown.model_copy(update={"related": related_pages(root, study, shown.site)})
     html = render(registry, read, shown, verified, origin, machine(), root)
-    write_page(output, html, shown.files_of_page, {COMPARISONS: comparisons_table(read.values())})
+    texts = {COMPARISONS: comparisons_table(read.values())}
+    write_page(output, html, shown.files_of_page, texts, key)
 
 
 if __name__ == "__main__":

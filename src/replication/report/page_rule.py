@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replication.base.code_digest import locked_versions
+from replication.base.stamp import files_beside, read_stamp
+from replication.plan.collecting import Edited, collected_key
 from replication.plan.cost import costs
-from replication.plan.jobs import DRAWING, Jobs
-from replication.plan.orders import DocumentFile
+from replication.plan.jobs import Jobs
+from replication.plan.orders import DocumentFile, file_digests
 from replication.plan.recorded_times import Records
-from replication.plan.rule_inputs import file_digests
-from replication.plan.stale_files import checksum_file
+from replication.plan.stale_files import DRAWING, checksum_file
 from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import SCORECARD
 
@@ -116,8 +117,24 @@ class Page(_SiteRule):
 
     def contents(self, wildcards: Any) -> list[str]:
         """Return digests of the files that a person edits."""
-        read = [self._registry(wildcards), *self._reproductions(wildcards)]
-        return file_digests([*self._templates(wildcards), *read])
+        return file_digests(self._edited_files(wildcards))
+
+    def edited(self, wildcards: Any, input: Any) -> DocumentFile:
+        """Return the document with code and files that may be edited while the page is written."""
+        return self._edited(wildcards).document
+
+    def key(self, wildcards: Any, input: Any = None) -> str:
+        """Return the key of the page. Links to other pages, and the commit, are not part of it."""
+        shown = [f"figures/{figure}" for figure in self.jobs.figure_paths(wildcards.study)]
+        paths = [*self.verdicts(wildcards), *shown, *(f"{figure}.csv" for figure in shown)]
+        told = figure_sources(self.jobs, wildcards.study).model_dump_json()
+        return collected_key(self.jobs, paths, self._edited(wildcards), told)
+
+    def is_current(self, wildcards: Any) -> bool:
+        """Say whether the page and its folder are as they were made, by the present plan."""
+        page = Path(self._study(wildcards).study.page)
+        found = read_stamp(page.read_bytes(), page.suffix, files_beside(page))
+        return found == self.key(wildcards)
 
     def figures_as_json(self, wildcards: Any) -> str:
         """Return the figures as JSON, for the records: a `document` is not in the records."""
@@ -148,6 +165,14 @@ class Page(_SiteRule):
 
         names = [study.name for study in studies_of_paper(wildcards.study)]
         return reference_files(self.root, names)
+
+    def _edited_files(self, wildcards: Any) -> list[str]:
+        read = [self._registry(wildcards), *self._reproductions(wildcards)]
+        return [*self._templates(wildcards), *read]
+
+    def _edited(self, wildcards: Any) -> Edited:
+        programs = [PROGRAM, *self._programs(wildcards)]
+        return Edited.now(programs, self._edited_files(wildcards))
 
     def _programs(self, wildcards: Any) -> list[str]:
         from replication.report.explorer import explorer_programs
@@ -189,6 +214,26 @@ class Index(_SiteRule):
     def contents(self, _: Any) -> list[str]:
         """Return digests of the files that a person edits."""
         return file_digests(self._read())
+
+    def edited(self, _: Any, input: Any) -> DocumentFile:
+        """Return the document with code and files that may be edited while the index is written."""
+        return self._edited().document
+
+    def key(self, _: Any, input: Any = None) -> str:
+        """Return the key of the index."""
+        pictures = map(_without_ending, self._pictures().values())
+        paths = [*self.verdicts(_), *pictures]
+        return collected_key(self.jobs, paths, self._edited(), self._sources().model_dump_json())
+
+    def is_current(self, _: Any) -> bool:
+        """Say whether the index is as it was made, by the present plan."""
+        from replication.report.sources import INDEX
+
+        index = Path("results/report", INDEX)
+        return read_stamp(index.read_bytes(), index.suffix) == self.key(_)
+
+    def _edited(self) -> Edited:
+        return Edited.now([INDEX_PROGRAM], self._read())
 
     def as_json(self, _: Any) -> str:
         """Return the studies as JSON, for the records."""

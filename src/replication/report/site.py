@@ -10,7 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from replication.base.errors import InputError
-from replication.base.storage import write_text
+from replication.base.stamp import FOLDER_MARK, files_beside, stamped
+from replication.base.storage import write_atomically
 from replication.figures.typeset import number, typeset, typeset_svg
 from replication.judge.abstract import decided_sentences
 from replication.judge.verdicts import Verdict
@@ -25,8 +26,6 @@ KINDS = {".svg", ".png", ".csv"}
 """Endings of the files in a page's folder."""
 KICKER = b'<p class="kicker">Replication report</p>'
 """Line that every page has above its title, see `base.html`."""
-STAMP = ".snakemake_timestamp"
-"""Name of the file that Snakemake leaves in a folder that a rule makes."""
 
 
 def page_environment() -> Environment:
@@ -160,11 +159,17 @@ def _other_files(folder: Path) -> list[Path]:
     return sorted(
         path
         for path in folder.iterdir()
-        if not path.is_file() or not (path.suffix in KINDS or path.name == STAMP)
+        if not path.is_file() or not (path.suffix in KINDS or path.name == FOLDER_MARK)
     )
 
 
-def write_page(page: Path, html: str, files: Mapping[str, Path], texts: Mapping[str, str]) -> None:
+def write_page(
+    page: Path,
+    html: str,
+    files: Mapping[str, Path],
+    texts: Mapping[str, str],
+    key: str | None = None,
+) -> None:
     """Write a page, and beside it a folder of its pictures and tables, and nothing else in it.
 
     Args:
@@ -172,6 +177,7 @@ def write_page(page: Path, html: str, files: Mapping[str, Path], texts: Mapping[
         html: text of the page.
         files: paths of pictures and tables, by their names in the folder.
         texts: texts of further tables by name; empty ones are not written.
+        key: key of the page in its stamp; without it, the page has no stamp.
 
     Raises:
         InputError: if the folder has other files, or the file system refuses.
@@ -190,4 +196,6 @@ def write_page(page: Path, html: str, files: Mapping[str, Path], texts: Mapping[
             f"{folder}: cannot be written ({error.strerror or error}); make room or allow writing"
             " there, then run the same command again"
         ) from error
-    write_text(page, html)
+    content = html.encode()
+    whole = stamped(content, ".html", key, files_beside(page)) if key else content
+    write_atomically(page, lambda stream: stream.write(whole))

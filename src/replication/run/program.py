@@ -12,12 +12,14 @@ from typing import Any
 
 import click
 
+import replication.base.sources  # noqa: F401  first: what follows is loaded by its content
 from replication.base.errors import InputError
 from replication.base.process import memory_limit
 from replication.base.strict import shorten
-from replication.plan.orders import Orders
+from replication.plan.orders import MADE_HERE, Orders
+from replication.plan.stale_files import with_remedy
 from replication.run.stages import make_output, seeds_not_finite
-from replication.run.work import Work, given_files
+from replication.run.work import Work, given_files, refuse_edited_code
 
 _FILE = click.Path(path_type=Path)
 MEMORY_WORDS = ("out of memory", "allocate memory", "array is too big", "maximum allowed")
@@ -42,9 +44,12 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
     for order, output, number in zip(orders, outputs, numbers, strict=True):
         given = list(given_files(order.inputs, list(islice(rest, number))))
         work = Work(order, given, output, checksum)
+        refuse_edited_code(work)
         try:
             make_output(work)
         except InputError as error:
+            if named := _named_result(error, work):
+                raise InputError(with_remedy(error.message, named)) from error
             if order.stage != "metrics" or not (remedy := _remedy(work)):
                 raise
             raise InputError(f"{output}: {error.message}; {remedy}") from error
@@ -60,6 +65,13 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
                 f"{output}: does not fit into memory; {memory_limit()}lower the largest of its"
                 f" settings, {', '.join(_largest_settings(work))}, or let a job take fewer seeds"
             ) from error
+
+
+def _named_result(error: InputError, work: Work) -> Path | None:
+    """Return the result whose damage an error names, None if it names something else."""
+    damaged = (item.path for item in work.given if error.message.startswith(str(item.path)))
+    results = (path for path in damaged if str(path).startswith(MADE_HERE))
+    return next(results, None) if "; delete" in error.message else None
 
 
 def _remedy(work: Work) -> str:

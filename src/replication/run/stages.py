@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,13 @@ import click
 
 from replication.base.errors import InputError, UnmeasurableError, WrongTableError
 from replication.base.provenance import digest
+from replication.base.stamp import stamped
 from replication.base.strict import shorten
 from replication.plan.orders import Order
-from replication.plan.stale_files import mark
+from replication.plan.stale_files import checksum, checksum_text, file_key
 from replication.run.work import (
     GAPS,
     Work,
-    checksum,
     diverged_seeds,
     given_files,
     parse_settings,
@@ -172,7 +173,7 @@ def _make_table(work: Work) -> None:
         )
     write_csv(work.output, table)
     if work.checksum:
-        write_text(work.checksum, f"{checksum(work.output)}{mark(work.provenance)}\n")
+        write_text(work.checksum, checksum_text(work.output, work.provenance))
 
 
 def _make_figure(work: Work) -> None:
@@ -202,9 +203,13 @@ def write_figure(work: Work, drawn: "Figure") -> None:
         settle(drawn)
         write_note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
     kind = work.output.suffix.removeprefix(".")
-    subject = f"{work.output.stem}; {mark(work.provenance)}; seeds {work.order.seeds or 'none'}"
+    key = file_key(work.provenance, work.order.planned_with)
+    subject = f"{work.output.stem}; made from {key}; seeds {work.order.seeds or 'none'}"
     title = parse_settings(work.function, work.order.settings["figure"]).title
-    write_atomically(work.output, lambda stream: save_figure(drawn, stream, kind, title, subject))
+    content = BytesIO()
+    save_figure(drawn, content, kind, title, subject)
+    whole = stamped(content.getvalue(), work.output.suffix, key)
+    write_atomically(work.output, lambda stream: stream.write(whole))
 
 
 def _make_evidence(work: Work) -> None:

@@ -1,6 +1,5 @@
 """A job and its files: the inputs, read and checked, and the study's function."""
 
-import hashlib
 import importlib
 import inspect
 import json
@@ -13,7 +12,8 @@ from pydantic import TypeAdapter
 
 from replication.base.errors import InputError
 from replication.base.provenance import Provenance, Recipe
-from replication.plan.orders import Input, Order, Role, made_by
+from replication.plan.orders import Input, Order, Role, file_digests, made_by
+from replication.plan.stale_files import checksum, planned_with
 from replication.study.contract import Measured, Run
 from replication.study.published_tables import check_published_table
 from replication.study.seeds import parse_seeds
@@ -82,8 +82,9 @@ class Work(NamedTuple):
     def provenance(self) -> Provenance:
         """Provenance of the output."""
         read = [(item.recipe, item.seeds) for item in self.given if item.recipe]
+        order, printed = self.order, file_digests(self.paths("published"))
         gaps = [gap for item in self.given for gap in item.gaps]
-        return made_by(self.order.program, self.order.settings, self.seeds, read, gaps)
+        return made_by(order.program, order.settings, self.seeds, read, gaps, printed)
 
 
 def parse_settings(function: Function, data: Any) -> Any:
@@ -218,9 +219,22 @@ def used_settings(work: Work) -> dict[str, Any]:
     }
 
 
-def checksum(path: Path) -> str:
-    """Return the digest of a file's content, and a line end."""
-    return f"{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+def refuse_edited_code(work: Work) -> None:
+    """Refuse a job that was planned with other code, or with other tables as printed.
+
+    A process reads each source file once, so that the code which it loads later is this one, too.
+
+    Raises:
+        InputError: says that the same command plans the job anew.
+    """
+    order, published = work.order, work.paths("published")
+    printed = file_digests(published)
+    if planned_with(order.stage, order.program, printed) != order.planned_with:
+        also = f", or of {', '.join(map(str, published))}," if published else ""
+        raise InputError(
+            f"{work.output}: the code of {order.program}{also} changed while this run was under"
+            " way; give the same command again"
+        )
 
 
 def refuse_changed_table(table: Path, kept: Path, mark: str | None = None) -> None:
@@ -235,11 +249,12 @@ def refuse_changed_table(table: Path, kept: Path, mark: str | None = None) -> No
     Raises:
         InputError: says how to make the table again.
     """
-    content, _, made = kept.read_text(encoding="utf-8", errors="replace").partition("\n")
+    text = kept.read_text(encoding="utf-8", errors="replace")
+    content, made, *_ = [*text.splitlines(), "", ""]
     if content != checksum(table).strip():
-        raise InputError(f"{table} was changed after it was made; delete it and run again")
-    if mark and made and made.strip() != mark:
+        raise InputError(f"{table} was changed after it was made; give the same command again")
+    if mark and made and made != mark:
         raise InputError(
-            f"{table}: made by another configuration or another version of the code; delete the"
-            " file and run again, with all rules allowed"
+            f"{table}: made by another configuration or another version of the code; give the"
+            " same command again, with all rules allowed"
         )

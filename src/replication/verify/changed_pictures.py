@@ -16,8 +16,7 @@ import jinja2
 
 from replication.base.errors import InputError
 from replication.base.storage import write_text
-from replication.plan.stale_files import checksum_file
-from replication.run.work import checksum
+from replication.plan.stale_files import checksum, checksum_file
 from replication.verify.changed_numbers import CHECKOUT
 from replication.verify.reference import find_references, reference_folder
 

@@ -8,10 +8,14 @@ import pandas as pd
 
 from replication.base.code_digest import installed_versions, reach
 from replication.base.errors import InputError
+from replication.base.stamp import files_beside, read_stamp
 from replication.base.tables import read_table
 from replication.judge.scorecard import read_verdict
+from replication.plan.collecting import Scorecards
 from replication.plan.jobs import Jobs
+from replication.plan.stale_files import with_remedy
 from replication.plan.study_jobs import StudyJobs
+from replication.plan.targets import PICTURE_KINDS
 from replication.verify.differences import ACROSS_PROCESSORS, OTHER_SEEDS, Difference, Tolerances
 from replication.verify.judged_reference import test_digests
 from replication.verify.machine import machine
@@ -28,6 +32,8 @@ from replication.verify.reference import (
 
 COMPARISON_MODULE = "replication.verify.comparison"
 """Module that every number of a reference depends on: it says which numbers are equal."""
+NOT_AS_MADE = "made by another configuration or other code, or changed after it was made"
+"""Words for a file that is not what the plan has."""
 A_NUMBER = "a number"
 """Words for the expected content of a cell that holds a text."""
 
@@ -44,7 +50,8 @@ def collect_results(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, di
         The results, and by path the reason why a file cannot be used: it is damaged, or of other
         settings or code.
     """
-    refused: dict[str, str] = {}
+    stale = _stale_for_people(jobs, study, folder)
+    refused = {path: with_remedy(f"{path}: {NOT_AS_MADE}", path) for path in stale}
 
     def read(files: dict[str, str], reader: Callable[[str], Any]) -> dict[str, Any]:
         """Return contents by name of the files that are there and can be used."""
@@ -54,21 +61,43 @@ def collect_results(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, di
                 try:
                     found[name] = reader(path)
                 except InputError as error:
-                    refused[path] = error.message
+                    refused[path] = with_remedy(error.message, path)
         return found
 
     def made(path: str) -> pd.DataFrame:
         return read_table(folder / path, jobs.recipe(path), list(jobs.tasks[path].seeds))
 
+    def current(path: str) -> Path:
+        if jobs.is_made_otherwise(path, path, folder):
+            raise InputError(f"{folder / path}: {NOT_AS_MADE}")
+        return folder / path
+
     files = jobs.studies[study].files
-    figures = read(files.tables, lambda path: read_numbers(folder / path))
+    figures = read(files.tables, lambda path: read_numbers(current(path)))
     tables = {figure_path(name): table for name, table in figures.items()}
     if evidence := read(files.evidence, made):
         tables[EVIDENCE] = collect_evidence(evidence)
     if runs := read(files.fingerprints, made):
         tables[FINGERPRINTS] = collect_fingerprints(runs)
-    verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
+    verdicts = read(files.verdicts, lambda path: read_verdict(current(path)))
     return Reference(tables, verdicts, dependencies(jobs, study)), refused
+
+
+def _stale_for_people(jobs: Jobs, study: str, folder: Path) -> Iterator[str]:
+    """Yield the pictures, scorecards and pages of a study that are not what the plan has.
+
+    A page counts if it, or a file in its folder, was changed after it was made.
+    """
+    for figure in jobs.figure_paths(study):
+        for kind in PICTURE_KINDS:
+            picture = f"figures/{figure}.{kind}"
+            is_there = (folder / picture).is_file()
+            if is_there and jobs.is_made_otherwise(picture, f"figures/{figure}", folder):
+                yield picture
+    yield from Scorecards(jobs).stale(study, folder)
+    page = folder / jobs.studies[study].study.page
+    if page.is_file() and not read_stamp(page.read_bytes(), page.suffix, files_beside(page)):
+        yield jobs.studies[study].study.page
 
 
 def texts_among_numbers(found: Reference, reference: Reference) -> Iterator[Difference]:

@@ -10,7 +10,6 @@ full    computes everything from nothing, in a folder of its own
 
 import os
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from replication.base.yaml_files import read_yaml
 from replication.judge.scorecard import counts as totals
 from replication.judge.scorecard import scorecard
 from replication.plan.configuration import configure
+from replication.plan.other_settings import differing_keys
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import LONGEST_NAME
 from replication.study.studies import find_studies
@@ -222,6 +222,8 @@ def _compare_study(
         )
     reference, changed = read_reference(folder)
     click.echo(_compared_with(project.root, folder))
+    if not project.is_default(study):
+        _announce_other_settings(project, study)
     current, refused = compute_results(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
     due = expected_reference(jobs)
@@ -229,7 +231,6 @@ def _compare_study(
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
     else:
-        _announce_other_settings(project, study)
         current, due = (
             _without_additions(current, reference),
             _expected_by_default_too(due, expected_reference(default)),
@@ -283,7 +284,7 @@ def _announce_other_settings(project: Project, study: str) -> None:
         each.configuration.section(study).model_dump(mode="json")
         for each in (project.jobs, project.default)
     )
-    keys = list(_other_keys(now, before, study))
+    keys = [key for key, *_ in differing_keys(now, before, study)]
     more = f" and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
     click.echo(f"Settings that differ from the defaults: {', '.join(keys[:MOST_KEYS])}{more}")
 
@@ -306,15 +307,6 @@ def _without_additions(current: Reference, reference: Reference) -> Reference:
         if f"claim {claim}" not in added
     }
     return Reference(tables, verdicts, current.depends | {"settings": known})
-
-
-def _other_keys(data: Any, default: Any, path: str) -> Iterator[str]:
-    """Yield the keys below a path whose values are not the default ones."""
-    if isinstance(data, dict) and isinstance(default, dict):
-        for key in default | data:
-            yield from _other_keys(data.get(key), default.get(key), f"{path} > {key}")
-    elif data != default:
-        yield path
 
 
 def _expected_by_default_too(due: Expected, default: Expected) -> Expected:

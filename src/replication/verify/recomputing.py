@@ -10,11 +10,14 @@ import click
 from replication.base.errors import InputError
 from replication.plan.configuration import merge
 from replication.plan.jobs import Jobs
+from replication.plan.other_settings import refuse_other_settings, settings_here, told_in_short
 from replication.plan.recorded_times import Records
 from replication.verify.collect import collect_results, dependencies
 from replication.verify.project import Project
 from replication.verify.reference import Reference
 
+MOST_MISSING = 10
+"""Largest number of missing results that are named."""
 JUDGING_STAGES = ("table", "evidence", "verdict")
 """Stages that make figures' numbers and verdicts from metrics."""
 
@@ -41,8 +44,17 @@ def compute_results(
         level: level of the verification.
         draw: choice of the level `seed`.
     """
+    if level in {"hash", "figure"}:
+        refuse_other_settings(project.jobs, [study])
+    elif settings := settings_here(project.jobs, study):
+        click.echo(
+            f"The results of {study} here, which are of other settings, do not count:"
+            f" {told_in_short(settings)}"
+        )
     if level == "figure":
         _make_again(project, study)
+    elif level == "hash":
+        _announce_missing(project, study)
     if level in {"hash", "figure"}:
         return collect_results(project.jobs, study, Path())
     configuration = project.configuration
@@ -94,6 +106,21 @@ def _draw_experiments(
     if left_out:
         click.echo(f"Left out, as they do not fit: {', '.join(left_out)}")
     return targets
+
+
+def _announce_missing(project: Project, study: str) -> None:
+    """Print which results are not here, if some are."""
+    files = project.jobs.studies[study].files
+    kinds = {
+        "figure": files.tables, "evidence of": files.evidence, "verdict on": files.verdicts,
+        "runs of": files.fingerprints,
+    }  # fmt: skip
+    made = {f"{kind} {name}": path for kind, paths in kinds.items() for name, path in paths.items()}
+    missing = [name for name, path in made.items() if not Path(path).is_file()]
+    if 0 < len(missing) < len(made):
+        more = len(missing) - MOST_MISSING
+        also = f" and {more} more" if more > 0 else ""
+        click.echo(f"Not compared, as not here: {', '.join(missing[:MOST_MISSING])}{also}")
 
 
 def _make_again(project: Project, study: str) -> None:

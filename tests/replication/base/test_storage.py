@@ -206,5 +206,5 @@ def test_a_file_that_holds_the_same_is_left_alone(tmp_path):
 def test_a_damaged_checksum_is_one_sentence(tmp_path):
     write_csv(tmp_path / "t.csv", TABLE)
     (tmp_path / "t.sha256").write_bytes(b"\xff\x00")
-    with pytest.raises(InputError, match=r"t\.csv was changed after it was made; delete it"):
+    with pytest.raises(InputError, match=r"t\.csv was changed after it was made; give the same"):
         refuse_changed_table(tmp_path / "t.csv", tmp_path / "t.sha256")

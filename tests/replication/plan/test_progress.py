@@ -58,20 +58,24 @@ def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
 def test_a_plan_tells_its_time_and_what_nobody_has_measured(monkeypatch):
     said: list[str] = []
     monkeypatch.setattr(progress.logger, "info", lambda message, extra: said.append(message))
+    monkeypatch.setattr(progress.logger, "warning", said.append)
     paths = ["logs/a/runs/x/1-5", "logs/a/runs/x/11-15", "logs/b/runs/x/1"]
     jobs = [Planned(f"{path}.benchmark.tsv", 0, is_on_gpu=False) for path in paths]
     jobs.append(Planned("", 0, is_on_gpu=False))
-    handler = TimePlanned(lambda: jobs, lambda: RECORDS, str)
+    handler = TimePlanned(lambda: jobs, lambda: RECORDS, str, str)
     handler.emit(logging.makeLogRecord({"event": LogEvent.PROGRESS}))
     assert said == []
     for _ in range(2):
         handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
     jobs.pop(2)
-    handler = TimePlanned(lambda: jobs, lambda: RECORDS, lambda: "; of others")
+    handler = TimePlanned(
+        lambda: jobs, lambda: RECORDS, lambda: "; of others", lambda: "2 files go"
+    )
     handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
     assert said == [
         "about 00:30 of one processor; jobs that are not recorded: 1",
         "about 00:30 of one processor; of others",
+        "2 files go",
     ]
 
 

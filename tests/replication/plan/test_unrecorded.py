@@ -1,12 +1,20 @@
 """Nothing stale is served, whatever Snakemake is told, and if it has lost its records."""
 
+import os
 import shutil
 from itertools import cycle, product
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from conftest import EXAMPLE, FIGURE, FIGURES, PAGE, Template
+from conftest import EXAMPLE, FIGURE, FIGURES, JOBS, PAGE, Template
 from tiers import quick_first
+
+from replication.base.errors import InputError
+from replication.base.tables import write_table
+from replication.plan.collecting import Edited
+from replication.plan.stale_files import has_record, in_short
+from replication.verify.collect import collect_results
 
 RERUNS = {"data": 1, "runs": 1, "metrics": 1, "table": 1, "figure": 1}
 TRAINS = {rule: 1 for rule in RERUNS if rule != "data"}
@@ -49,10 +57,8 @@ def test_without_records_a_file_tells_by_itself_what_made_it(project, name):
 
 
 def test_without_records_what_is_current_stays(project):
-    """Except the page, which does not say what made it."""
     forget(project)
-    assert project.planned(*FIGURES) == {}
-    assert project.planned(*FIGURES, PAGE) == {"page": 1}
+    assert project.planned(*FIGURES, PAGE) == {}
 
 
 def test_a_file_that_came_after_its_record_tells_by_itself_what_made_it(project, finished):
@@ -65,18 +71,57 @@ def test_a_file_that_came_after_its_record_tells_by_itself_what_made_it(project,
     assert finished.planned(FIGURE) == {}
 
 
-@pytest.mark.parametrize("kind", ["runs/printed/1-5.npz", "metrics/printed/error.parquet"])
-def test_without_records_a_damaged_file_is_named(project, kind):
-    forget(project)
-    path = project.folder / "results/example" / kind
-    path.write_bytes(path.read_bytes()[:100])
-    reader = "table" if kind.startswith("metrics") else "metrics"
-    output = project.run(FIGURE, "--forcerun", reader, succeed=False)
-    assert f"{path.name}: truncated, damaged or not made by this project" in output
+def test_damaged_files_are_made_anew(project):
+    folder = project.folder / "results/example"
+    paths = [folder / "runs/printed/1-5.npz", folder / "metrics/printed/error.parquet"]
+    before = [path.read_bytes() for path in paths]
+    for path in paths:
+        path.write_bytes(path.read_bytes()[:100])
+    project.run(FIGURE)
+    assert [path.read_bytes() for path in paths] == before
+
+
+EDITED = {
+    "results/example/verdicts.md": "verdicts",
+    "results/example/verdicts.parquet": "verdicts",
+    "results/example/verdicts/C1.json": "verdicts",
+    PAGE: PAGE,
+    "results/report/example/fig1.csv": PAGE,
+    FIGURE: FIGURE,
+    "figures/example/fig1.svg": PAGE,
+    "figures/example/fig1.csv": FIGURE,
+}
+"""Files that people read, and the targets that look at them."""
+
+
+def edit_unseen(path: Path) -> None:
+    """Change one bit of a file, and keep its size and its time."""
+    times, content = path.stat(), bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_what_people_read_is_made_anew_if_somebody_edited_it(project):
+    """And a comparison with the reference names it until then."""
+    targets = [*dict.fromkeys(EDITED.values())]
+    project.run("verdicts")
+    before = {path: (project.folder / path).read_bytes() for path in EDITED}
+    for path in EDITED:
+        edit_unseen(project.folder / path)
+    _, refused = collect_results(JOBS, "example", project.folder)
+    assert refused.keys() == EDITED.keys() - {"results/report/example/fig1.csv"}
+    assert all(f"`snakemake --force {path}` makes it" in why for path, why in refused.items())
+    project.run(*targets)
+    assert collect_results(JOBS, "example", project.folder)[1] == {}
+    made_anew = {path: (project.folder / path).read_bytes() for path in EDITED}
+    del made_anew[PAGE], before[PAGE]  # it says when its jobs ran
+    assert made_anew == before
+    assert project.planned(*targets) == {}
 
 
 OTHERWISE = [
-    ("--touch",), ("--drop-metadata",), MTIME, ("--omit-from", "runs"), ("--until", "data"),
+    ("--touch",), MTIME, ("--omit-from", "runs"), ("--until", "data"),
     ("--batch", "figure=1/2"), ("--allowed-rules", "figure", "page"), ("--no-hooks",),
     ("--consider-ancient", "page=figures"),
 ]  # fmt: skip
@@ -131,3 +176,71 @@ def test_every_profile_names_all_triggers():
     for profile in root.glob("profiles/*/config.yaml"):
         text = profile.read_text()
         assert "\nrerun-triggers: [code, input, mtime, params, software-env]\n" in text, profile
+
+
+EDITS = """
+metrics = Path(__file__).with_name("metrics.py")
+metrics.write_text(metrics.read_text().replace("1 - weights", "2 - weights"))
+"""
+"""Code that edits the metrics when data are drawn, after all was planned."""
+DATA = "results/example/data/printed/1-5.npz"
+DAMAGES = f'xlabel=(open("{DATA}", "w").close(), "update")[1]'
+"""Code that damages the data when a figure is drawn."""
+
+
+def test_code_that_is_edited_while_a_run_goes_on_makes_nothing(template):
+    """After the edit was undone, the same command goes on."""
+    example = template.folder / EXAMPLE
+    before = (example / "metrics.py").read_text()
+    with (example / "data.py").open("a") as stream:
+        stream.write(EDITS)
+    output = template.run(FIGURE, succeed=False)
+    assert (
+        "error.parquet: the code of transformer_dynamics.example.metrics changed while this run was"
+        " under way; give the same command again"
+    ) in output
+    (example / "metrics.py").write_text(before)
+    template.run(FIGURE)
+    # A result that changes while others are made is noticed at the end.
+    template.edit(f"{EXAMPLE}/figures/fig1.py", 'xlabel="update"', DAMAGES)
+    assert f"{DATA}: its code, or the file, changed" in template.run(FIGURE, succeed=False)
+
+
+def test_files_of_a_page_that_are_edited_while_it_is_written_are_refused(tmp_path):
+    template = tmp_path / "page.html"
+    template.write_text("before")
+    planned = Edited.now(["replication.report.page"], [str(template)])
+    planned.refuse()
+    template.write_text("after")
+    with pytest.raises(InputError, match=r"page\.html changed while this run was under way"):
+        planned.refuse()
+    template.unlink()
+    with pytest.raises(InputError, match="give the same command again"):
+        planned.refuse()
+    other = planned.model_copy(update={"code": {"replication.report.page": ""}, "files": {}})
+    with pytest.raises(InputError, match=r"replication\.report\.page changed"):
+        other.refuse()
+
+
+def test_results_of_other_settings_are_not_replaced_without_a_word(project):
+    said = "of other settings: seeds 1-4 in place of 1-5; to keep both, add `--directory FOLDER`"
+    project.run(FIGURE, "--configfile", "other.yaml")
+    assert said in project.run(FIGURE, "--dry-run")
+    before = project.files("figures", "results")
+    refused = "the results of example here are of other settings: seeds 1-4 in place of 1-5"
+    assert refused in project.run("verify", "--config", "study=example", succeed=False)
+    assert refused in project.verify("--study", "example", "--level", "figure", succeed=False)
+    assert project.files("figures", "results").items() >= before.items()
+    assert said not in project.run(FIGURE, "--configfile", "other.yaml", "--dry-run")
+
+
+def test_a_table_as_printed_counts_unless_the_file_is_of_an_earlier_version(tmp_path):
+    path, made = tmp_path / "C1.parquet", {"settings": {"a": 1}, "code": {"b": "c"}}
+    expected = in_short(made) | {"published": ["one"]}
+    for found, is_current in (
+        ({}, True),
+        ({"published": ["one"]}, True),
+        ({"published": []}, False),
+    ):
+        write_table(path, pd.DataFrame({"value": [1.0]}), made | found)
+        assert has_record(path, expected) == is_current

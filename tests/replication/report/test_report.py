@@ -15,13 +15,13 @@ from report_folder import CLAIMS, Folder
 from replication.base import commit
 from replication.base.commit import commit_name
 from replication.judge.verdicts import OUTCOMES
+from replication.plan.stale_files import checksum
 from replication.report import page
 from replication.report.context import in_order_of_paper
 from replication.report.page_rule import Page, figure_sources
 from replication.report.prose import findings
 from replication.report.site import site_links
 from replication.report.sources import FigureSources
-from replication.run.work import checksum
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def spoil(path, old, new):
             lambda folder: (folder.path / "verdicts/T1.json").rename(
                 folder.path / "verdicts/T2a.json"
             ),
-            "verdicts/T2a.json is the verdict on T1; delete it and run again",
+            "verdicts/T2a.json is the verdict on T1; give the same command again",
         ),
         (spoil("verdicts/T1.json", b'"seeds"', b'"seed'), "verdicts/T1.json: truncated, damaged"),
         (
@@ -313,6 +313,9 @@ def test_snakemake_and_the_reference_make_the_same_site(
     for name in names[0]:
         if name.endswith((".html", ".svg")):
             first, second = ((site / name).read_text() for site in sites)
+            if name.endswith(".html"):
+                first, stamp, _ = first.rpartition("<!-- made from ")
+                assert stamp
             first = first.replace("results/config.yaml, SHA", "the study&#39;s defaults, SHA")
             first, second = (
                 re.sub("SHA-256 <code>.*?</code>", "", text) for text in (first, second)

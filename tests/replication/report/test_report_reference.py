@@ -21,6 +21,7 @@ from replication.judge.abstract import (
     decided_sentences,
     sentences_by_version,
 )
+from replication.plan.stale_files import checksum
 from replication.report import from_reference as reference
 from replication.report.citing import read_citation
 from replication.report.command import main
@@ -28,7 +29,6 @@ from replication.report.details import compare_with_paper, overlay
 from replication.report.pictures import FIGURES_PER_PROCESS, Drawing, draw_all
 from replication.report.site import registry_of, related_pages
 from replication.report.sources import Site
-from replication.run.work import checksum
 from replication.study.claims import GROUPS
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies

@@ -99,7 +99,7 @@ def test_data_that_are_not_finite_are_refused(tmp_path, monkeypatch):
 def test_what_is_refused_makes_nothing_anew():
     order = JOBS.order("results/example/runs/printed/1-5.npz")
     both = [Orders(orders=[order.model_copy(update={"gaps": gaps})]) for gaps in ([], ["*"])]
-    assert both[0].to_record() == both[1].to_record() == both[0].to_json()
+    assert both[0].to_record() == both[1].to_record()
     assert both[0].to_json() != both[1].to_json()
 
 

@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import DEFAULTS, FIGURE, JOBS, PAGE, ROOT, STUDIES, Project, Template
+from conftest import DEFAULTS, FIGURE, JOBS, ROOT, STUDIES, Project, Template
 
+from replication.base.storage import PROVENANCE
 from replication.judge.scorecard import read_verdict, write_verdict
 from replication.plan.configuration import configure, merge, read_overlay
+from replication.plan.stale_files import checksum, checksum_file
 from replication.verify import levels
 from replication.verify.project import _overlay_with_removals
 from replication.verify.receipt import Receipt, read_receipt
@@ -53,6 +55,16 @@ def content(path: Path, change: bytes) -> Iterator[None]:
     path.write_bytes(change)
     yield
     path.write_bytes(before)
+
+
+@contextmanager
+def table(path: Path, change: bytes) -> Iterator[None]:
+    """The table of a figure with a change, and with the checksum of it."""
+    folder = path.parents[2]
+    kept = folder / checksum_file(path.relative_to(folder))
+    _, *rest = kept.read_text().splitlines(keepends=True)
+    with content(path, change), content(kept, "".join([checksum(path), *rest]).encode()):
+        yield
 
 
 def verify(project: Project, *arguments: str, succeed: bool = True) -> str:
@@ -107,7 +119,7 @@ def test_what_is_computed_is_compared(computed):
     figure = computed.folder / FIGURE.replace(".pdf", ".csv")
     folder = reference_folder(computed.folder, STUDY)
     assert figure.read_bytes() == (folder / f"figures/{figure.name}").read_bytes()
-    with content(figure, figure.read_bytes().replace(b"variance,", b"variances,", 1)):
+    with table(figure, figure.read_bytes().replace(b"variance,", b"variances,", 1)):
         output = verify(computed, succeed=False)
     assert "figures/fig1.csv: columns is variances, update, " in output
     assert ", expected variance, update, " in output
@@ -123,7 +135,8 @@ def test_a_text_among_numbers_is_the_only_difference(computed, is_found):
     edited = here if is_found else there
     columns, row, *_ = edited.read_text().splitlines()
     number = dict(zip(columns.split(","), row.split(","), strict=True))["error_mean"]
-    with content(edited, edited.read_bytes().replace(f",{number},".encode(), b",abc,", 1)):
+    change = table if is_found else content
+    with change(edited, edited.read_bytes().replace(f",{number},".encode(), b",abc,", 1)):
         output = verify(computed, succeed=False)
     said = "abc, expected a number" if is_found else "a number, expected abc"
     assert f"\nfigures/fig1.csv: error_mean in row 1 is {said}\n" in output
@@ -229,7 +242,7 @@ def test_settings_of_an_overlay_are_named_by_their_keys(computed):
 def test_what_fails_a_verification_is_printed_once(computed):
     computed.edit(f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6")
     output = computed.run("verify", "--config", f"study={STUDY}", succeed=False)
-    for said in ("test C1 is not as it was", "verdict on C1:", "Error: 3 differences"):
+    for said in ("test C1 is not as it was", "verdict on C1:", "Error: 4 differences"):
         assert output.count(said) == 1, output
     assert "reference, judged again; results: verdict on C1:" in output
 
@@ -381,7 +394,7 @@ def test_a_failed_verification_has_a_receipt_too(computed):
     file = computed.folder / f"results/{STUDY}/verdicts/C3.json"
     another = read_verdict(file).model_copy(update={"verdict": "replicated"})
     with content(file, file.read_bytes()):
-        write_verdict(file, another, {})
+        write_verdict(file, another, json.loads(file.read_bytes())[PROVENANCE])
         receipt = receipt_of(computed, succeed=False)
     assert [claim for claim, found in receipt.verdicts.items() if not found.agrees] == ["C3"]
     assert receipt.differences == 1
@@ -389,15 +402,19 @@ def test_a_failed_verification_has_a_receipt_too(computed):
     assert receipt.listed[0].found.startswith("replicated by 10 seeds (0 of 1 hold")
 
 
-def test_a_verdict_that_was_changed_is_refused(computed):
+def test_what_was_changed_is_refused_and_what_is_missing_is_named(computed):
+    """And the advice helps."""
     file = f"results/{STUDY}/verdicts/C3.json"
-    said = f"{file} was changed after it was made; delete it and run again"
     path = computed.folder / file
-    before = (computed.folder / PAGE).read_bytes()
-    with content(path, path.read_bytes().replace(b'"does not hold"', b'"replicated"')):
-        assert said in computed.run(PAGE, succeed=False)
-        assert (computed.folder / PAGE).read_bytes() == before
-        assert f"\n{said}\n" in verify(computed, succeed=False)
+    before = path.read_bytes()
+    path.write_bytes(before.replace(b'"does not hold"', b'"replicated"'))
+    (computed.folder / FIGURE.replace(".pdf", ".csv")).unlink()
+    output = verify(computed, succeed=False)
+    assert "Not compared, as not here: figure fig1\n" in output
+    assert f"changed after it was made; `snakemake --force {file}` makes it anew\n" in output
+    computed.run("--force", file)
+    assert path.read_bytes() == before
+    assert "Equal to the reference: 1 figures, 3 verdicts" in verify(computed)
 
 
 def test_of_a_reference_that_is_replaced_it_is_kept_what_receipts_are_checked_by(computed):

@@ -165,8 +165,8 @@ def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
     registry = find_studies()[STUDY].folder / "registry.yaml"
     done = CliRunner().invoke(
         scorecard.main,
-        ["--registry", str(registry), "--own", "own.json", "--parquet", "card.parquet",
-         "--markdown", "card.md", *map(str, paths)],
+        ["--registry", str(registry), "--own", "own.json", "--key", 16 * "0",
+         "--parquet", "card.parquet", "--markdown", "card.md", *map(str, paths)],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     card = pd.read_parquet("card.parquet").set_index("claim")
