@@ -10,6 +10,7 @@ full    computes everything from nothing, in a folder of its own
 
 import os
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
