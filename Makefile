@@ -2,76 +2,63 @@
 # passes the tests. Everything else is Snakemake: see README.md.
 # The first of these that runs the project.
 PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11; do \
-  $$each -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))" 2> /dev/null \
+  $$each -I -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))" 2> /dev/null \
     && echo $$each && break; done)
 VENV := .venv
-READY := $(VENV)/.ready
-TOOLS := $(VENV)/.tools
+# Nothing that a user's shell names takes the place of the environment's own packages.
+unexport PYTHONPATH PYTHONHOME PYTHONUSERBASE PIP_USER PIP_TARGET PIP_PREFIX
 # Containers often forbid compiled files; without them every start compiles the project anew. Tests
 # and tools read as UTF-8 under any locale; the project does so by itself.
 RUN := PYTHONDONTWRITEBYTECODE= PYTHONUTF8=1 PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
-INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
-# Of a lock, pip takes only files that `make lock` saw. The second command adds torch, each build of
-# which has files of its own, and what only another system or Python needs. With wheels that were built
-# by hand: `make HASHES= ...`.
+# Of a lock, pip takes only files that `make lock` saw. torch, each build of which has files of its
+# own, has no hashes. With wheels that were built by hand: `make HASHES= ...`.
 HASHES := requirements.hashes
-HASHED := $(VENV)/.hashed
-install = $(if $(HASHES),awk 'NR == FNR {locked[$$1]; next} /==/ {on = $$1 in locked} on' $(1) $(HASHES) \
-  > $(HASHED) && $(INSTALL) --no-deps --require-hashes -r $(HASHED) &&) $(INSTALL) -r $(1)
+# Says nothing where the environment is as a lock says.
+install = @python="$(PYTHON)"; [ -n "$$python" ] || { echo "Python 3.11, 3.12 or 3.13 is needed;" \
+  "install one, or name it: make PYTHON=/path/to/python3.13" >&2; exit 1; }; \
+  "$$python" -I src/replication/new/environment.py $(1) --venv $(VENV) --hashes "$(HASHES)" \
+  --imports replication.__main__ transformer_dynamics snakemake.cli torch scipy.stats pandas pyarrow.parquet seaborn
 
+# Two targets that install would do so at once.
+.NOTPARALLEL:
 .PHONY: all environment tools cluster encoders test test-all portable campaigns explore faults recover lint format packages benchmark gallery lock newest audit clean
 
-all: $(READY)
+all: environment
 	$(RUN) snakemake
 
-# The environment is rebuilt when the lock changes, not when its file is touched. Its mark goes first:
-# an interruption leaves no environment that looks whole.
-$(READY): requirements.lock pyproject.toml
-	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
-	  { [ -n "$(PYTHON)" ] || { echo "Python 3.11, 3.12 or 3.13 is needed; install one, or name it:" \
-	    "make PYTHON=/path/to/python3.13" >&2; exit 1; }; } && \
-	  echo "Installing the environment into $(VENV), which takes minutes" && \
-	  rm -f $@ && $(PYTHON) -m venv --clear $(VENV) && $(call install,requirements.lock) && \
-	  $(INSTALL) --no-deps --no-build-isolation -e . && \
-	  sha256sum $^ > $@; fi
+environment:
+	$(call install,requirements.lock)
 
 # What tests and linters need, too.
-$(TOOLS): requirements-dev.lock $(READY)
-	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
-	  echo "Installing what the tests need" && $(call install,requirements-dev.lock) && \
-	  sha256sum requirements-dev.lock > $@; fi
-
-environment: $(READY)
-tools: $(TOOLS)
+tools:
+	$(call install,requirements-dev.lock)
 
 # The environment with Snakemake's plugins for clusters.
-cluster: $(READY)
+cluster:
 	$(call install,requirements-cluster.lock)
 
 # The environment with what reads pretrained encoders, in whatever format.
-encoders: $(READY)
+encoders:
 	$(call install,requirements-encoders.lock)
 
-figures/%: $(READY) FORCE
+figures/%: environment
 	$(RUN) snakemake $@
-
-FORCE:
 
 # A file of tests shares what it has made.
 PYTEST = python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Shows in minutes that the installation works, and that a change breaks nothing.
-test: $(TOOLS)
+test: tools
 	$(RUN) $(PYTEST)
 
 # Everything: more and larger cases, many examples, and tests that wait. It takes an hour or two.
-test-all: $(TOOLS)
+test-all: tools
 	$(RUN) $(PYTEST) -m "" --hypothesis-profile thorough
 
 # Many new examples of every property; all other targets draw the same ones in every run.
 SEED := $(shell date +%s)
 EXPLORE = --hypothesis-profile explore --hypothesis-seed=$(SEED)
-explore: $(TOOLS)
+explore: tools
 	$(RUN) $(PYTEST) -m hypothesis $(EXPLORE) || { echo "The seed was $(SEED). To repeat an example that" \
 	  "fails: \`.venv/bin/python -m pytest FILE $(EXPLORE)\`. To keep it: write it above its test, as" \
 	  "@example(...)." >&2; exit 1; }
@@ -80,24 +67,24 @@ explore: $(TOOLS)
 # and with older ones. No test may need the last digits of this machine.
 SETS = ATEN_CPU_CAPABILITY=default "ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE"
 NUMERICAL = numerical
-portable: $(TOOLS)
+portable: tools
 	for set in $(SETS); do \
 	  $(RUN) env $$set $(PYTEST) -m "$(NUMERICAL)" || exit 1; \
 	done
 
 # Tests that wait for minutes: the workflow on a real Slurm, kills and full disks.
-campaigns: $(TOOLS)
+campaigns: tools
 	$(RUN) $(PYTEST) -m campaign
 
 # Kills, full disks, wrong clocks: what each costs, for benchmarks/faults.csv. It takes a while.
-faults: $(TOOLS)
+faults: tools
 	$(RUN) PYTHONPATH=tests python -m faults
 
 # After a run that was killed outright; then the same command again.
-recover: $(READY)
+recover: environment
 	$(RUN) python -m replication recover
 
-lint: $(TOOLS)
+lint: tools
 	$(RUN) ruff check
 	$(RUN) ruff format --check
 	$(RUN) mypy
@@ -109,14 +96,14 @@ lint: $(TOOLS)
 	$(RUN) check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(RUN) zizmor --offline --quiet .github/workflows
 
-format: $(TOOLS)
+format: tools
 	$(RUN) ruff check --fix
 	$(RUN) ruff format
 	$(RUN) snakefmt Snakefile workflow
 
 # Wheels of the engine and of the papers, and the source of the last commit, in dist/. What an earlier
 # build left would go into a wheel.
-packages: $(READY)
+packages: environment
 	rm -rf build engine/build
 	mkdir -p dist
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./engine .
@@ -124,16 +111,18 @@ packages: $(READY)
 	  --prefix transformer-dynamics-$$version/ --output dist/transformer-dynamics-$$version.tar.gz HEAD
 
 # What users type, then each study's costliest steps against the literal ways.
-benchmark: $(TOOLS)
+benchmark: tools
 	$(RUN) python -m benchmarks
 	$(RUN) python -m benchmarks.steps
 
 # Previews for the README, from the same tables as the figures. Some take hours where their runs are
 # not there yet; `make gallery PICTURES=figures/fig6.png` draws one.
 PICTURES = $(patsubst docs/gallery/%,figures/%,$(wildcard docs/gallery/*.png docs/gallery/*/*.png))
-gallery: $(READY)
+gallery: environment
 	$(RUN) snakemake $(PICTURES)
-	for picture in $(PICTURES); do install -D -m 644 $$picture docs/gallery/$${picture#figures/}; done
+	for picture in $(PICTURES); do \
+	  kept=docs/gallery/$${picture#figures/} && mkdir -p $${kept%/*} && cp $$picture $$kept || exit 1; \
+	done
 
 # Resolve anew, each lock with all that stands in the one before. torch's local version (+cpu) is cut
 # off, so that they fit every platform.
@@ -146,16 +135,17 @@ lock:
 	$(RESOLVE) --constraint requirements-dev.lock --extra cluster -o requirements-cluster.lock
 	$(RESOLVE) --constraint requirements-dev.lock --extra onnx -o requirements-encoders.lock
 	$(RESOLVE) --constraint requirements-dev.lock -o requirements.lock
-	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements*.lock
+	for lock in requirements*.lock; do \
+	  sed 's/^\(torch==[^+]*\)+.*/\1/' $$lock > $$lock.new && mv $$lock.new $$lock || exit 1; \
+	done
 	.lock-venv/bin/python .github/hashes requirements*.lock > requirements.hashes
 	rm -rf .lock-venv
 
 # An environment of the newest versions of everything in the lock, to see what they would change.
 newest:
-	rm -f $(READY)
-	$(PYTHON) -m venv --clear $(VENV)
-	$(VENV)/bin/python -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements-encoders.lock)
-	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(PYTHON) -I -m venv --clear $(VENV)
+	$(VENV)/bin/python -I -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements-encoders.lock)
+	$(VENV)/bin/python -I -m pip install --quiet --no-deps --no-build-isolation -e .
 
 # Known vulnerabilities of the locked versions; asks PyPI's service. Without --strict a package that
 # the service does not answer for would pass.

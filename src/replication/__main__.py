@@ -1,11 +1,18 @@
 """The command `replication`, or `python -m replication`: all that the engine does by itself."""
 
 import gc
+import os
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 import replication.base.sources  # noqa: F401  first: what follows is loaded by its content
+from replication.base.installation import (
+    project_around,
+    refuse_foreign_packages,
+    refuse_other_installation,
+)
 
 COMMANDS = {
     "changes": "replication.verify.changed_numbers",
@@ -29,6 +36,8 @@ COMMANDS = {
     "watch": "replication.testing.watch",
 }
 """Module of each command, which has a function `main`."""
+OF_NO_PROJECT = frozenset({"lock", "new"})
+"""Commands that are about this Python alone."""
 
 
 class Commands(click.Group):
@@ -46,8 +55,14 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands)
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Verify, report and plan replications of papers."""
+    if context.invoked_subcommand in OF_NO_PROJECT:
+        return
+    refuse_foreign_packages(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    if project := project_around(Path.cwd()):
+        refuse_other_installation(project)
 
 
 if __name__ == "__main__":

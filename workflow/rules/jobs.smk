@@ -14,7 +14,11 @@ try:
     # First, so that the others are loaded by their content.
     import replication.base.sources
     from replication.base import process as surroundings
-    from replication.base.places import find_source
+    from replication.base.installation import (
+        name_user,
+        refuse_foreign_packages,
+        refuse_other_installation,
+    )
     from replication.plan.command_line import read_settings, refuse_repeated
     from replication.plan.configuration import configure, merge, read_overlay
     from replication.base.errors import InputError
@@ -75,12 +79,10 @@ if workflow.modifier.is_main_snakefile():
     SETTINGS = checked(read_settings, workflow.config_settings.config_args)
     config.update(merge(config, SETTINGS))
 
-if workflow.is_main_process and find_source(sys.path) != (PROJECT / "src").resolve():
-    raise WorkflowError(
-        f"{PROJECT / 'src'}: is not installed for {sys.executable}, which runs Snakemake: run"
-        " `make environment` beside it, then the `.venv/bin/snakemake` that this makes; a wheel, or `pip"
-        " install` without `-e`, is a copy that the workflow does not run"
-    )
+name_user()
+if workflow.is_main_process:
+    checked(refuse_other_installation, PROJECT)
+    checked(refuse_foreign_packages, os.environ.get("PYTHONPATH", "").split(os.pathsep))
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)

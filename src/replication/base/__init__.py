@@ -10,6 +10,7 @@ __all__ = [
     "code_digest",
     "commit",
     "errors",
+    "installation",
     "markdown",
     "places",
     "process",

@@ -4,4 +4,4 @@ Templates give a working replication of an invented paper. Marks say in each fil
 template's; no reference is written while one is left. Nothing in another room depends on this one.
 """
 
-__all__ = ["command", "lock", "repository"]
+__all__ = ["command", "engine_wheel", "environment", "lock", "repository"]

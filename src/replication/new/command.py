@@ -12,6 +12,7 @@ import yaml
 
 from replication.base.errors import InputError
 from replication.base.storage import write_text
+from replication.new.engine_wheel import take_along
 from replication.new.repository import repository
 from replication.plan.configuration import Configuration
 from replication.study.studies import is_study_name
@@ -43,12 +44,6 @@ def main(name: str, torch: bool) -> None:
         f"{name} is in {folder}. Next: `make figures/fig1.pdf`, `make test`;"
         " then README.md says what to change."
     )
-    if "@ file:" in files["requirements.lock"]:
-        click.echo(
-            "requirements.lock names a file of this machine; before you publish, install the engine"
-            " from an index or from git, and write there what"
-            f" `python -m replication lock --needs {name}` prints."
-        )
 
 
 def _refuse_name(name: str) -> None:
@@ -87,6 +82,7 @@ def _write(folder: Path, files: dict[str, str], is_cloned: bool) -> None:
     with TemporaryDirectory(prefix=_BESIDE, dir=folder) as place:
         if not is_cloned:
             _initialize(Path(place))
+        files["requirements.lock"] = take_along(files["requirements.lock"], Path(place))
         for path, text in files.items():
             write_text(Path(place, path), text)
         for made in os.listdir(place):

@@ -1,14 +1,17 @@
 """Print the versions installed here of packages, and of all packages that they need.
 
-A package that was installed from an address is locked to this address, and the engine of a clone is
-locked to the clone.
+A package that was installed from an address of the network is locked to this address, and the
+engine to the file or clone that it came from. Any other path of this machine says nothing
+elsewhere: of a package from there, such as conda's, the lock has the version alone.
 """
 
 import json
 import tomllib
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import click
 from packaging.requirements import InvalidRequirement, Requirement
@@ -17,6 +20,8 @@ from packaging.utils import canonicalize_name
 from replication.base.errors import InputError
 from replication.base.places import ENGINE
 
+ENGINE_PACKAGE = "replication-engine"
+"""Name of the engine's package."""
 CLONE = ENGINE.parents[1] / "engine"
 """Folder that builds the engine's package, where the engine is not installed as one."""
 
@@ -100,13 +105,20 @@ def _requirements(found: Package, extras: frozenset[str]) -> Iterator[Requiremen
 
 def _line(name: str, found: Distribution) -> str:
     """Return the line of one package; a suffix such as `+cpu` is cut off, as it fits one system."""
+    pinned = f"{name}=={found.version.split('+')[0]}"
     if not (text := found.read_text("direct_url.json")):
-        return f"{name}=={found.version.split('+')[0]}"
+        return pinned
     origin = json.loads(text)
     version, folder = origin.get("vcs_info"), origin.get("subdirectory")
     address = (
         f"{version['vcs']}+{origin['url']}@{version['commit_id']}" if version else origin["url"]
     )
+    if address.startswith("file:") and name != ENGINE_PACKAGE:
+        click.echo(f"{name}: is from {address}, which is here alone; locked is {pinned}", err=True)
+        return pinned
+    file = Path(unquote(urlsplit(address).path))
+    if address.startswith("file:") and file.is_relative_to(Path.cwd()):
+        return file.relative_to(Path.cwd()).as_posix()
     return f"{name} @ {address}{f'#subdirectory={folder}' if folder else ''}"
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from replication.base.places import ENGINE
-from replication.new.lock import lock
+from replication.new.lock import ENGINE_PACKAGE, lock
 
 TEMPLATES = Path(__file__).parent / "templates"
+ENVIRONMENT = Path(__file__).with_name("environment.py")
+"""Program that builds an environment; a repository has it, to build that of the engine itself."""
 SUFFIX = ".jinja"
 PROFILES = ("default", "slurm")
 """Profiles of the engine that a new repository has, to be adapted there."""
@@ -27,11 +29,17 @@ def repository(name: str, *, torch: bool) -> dict[str, str]:
     Raises:
         InputError: if a package that the lock needs is not installed.
     """
-    wanted = ["replication-engine", *(["torch"] if torch else [])]
-    return _rendered(name, torch) | _profiles(name) | {"requirements.lock": lock(wanted)}
+    wanted = [ENGINE_PACKAGE, *(["torch"] if torch else [])]
+    return {
+        **rendered(name, torch),
+        **_profiles(name),
+        "environment.py": ENVIRONMENT.read_text(encoding="utf-8"),
+        "requirements.lock": lock(wanted),
+    }
 
 
-def _rendered(name: str, torch: bool) -> dict[str, str]:
+def rendered(name: str, torch: bool) -> dict[str, str]:
+    """Return the files that templates make, by their paths."""
     environment = Environment(
         # Other marks than Jinja's own, which stand in texts of registries and in workflows.
         variable_start_string="<{",

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib.metadata import requires
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,7 +39,17 @@ def new(*words: str) -> str:
 def test_a_repository_is_made(empty, words):
     assert "Next: `make figures/fig1.pdf`" in new(*words)
     found = {path.name for path in empty.iterdir()}
-    assert {".git", ".gitignore", ".github", "Makefile", "Snakefile", "src", "tests"} <= found
+    made = {
+        ".git",
+        ".gitignore",
+        ".github",
+        "Makefile",
+        "Snakefile",
+        "environment.py",
+        "src",
+        "tests",
+    }
+    assert made <= found
     assert (empty / "requirements.lock").read_text() == LOCKED
     assert ("import torch" in (empty / "src/mypaper/training.py").read_text()) == (len(words) > 1)
     assert not [path for path in empty.rglob("*") if re.search(r"new-|\.jinja$", path.name)]
@@ -280,7 +291,7 @@ def test_what_cannot_be_locked_is_refused(name, message):
 @pytest.mark.parametrize(
     ("origin", "line"),
     [
-        ({"url": "file:///a/b.whl", "archive_info": {}}, "b @ file:///a/b.whl"),
+        ({"url": "https://c.org/b.whl", "archive_info": {}}, "b @ https://c.org/b.whl"),
         (
             {"url": "https://c.org/d", "vcs_info": {"vcs": "git", "commit_id": "e"},
              "subdirectory": "f"},
@@ -292,6 +303,64 @@ def test_a_package_of_an_address_is_locked_to_it(monkeypatch, origin, line):
     found = SimpleNamespace(requires=None, version="1", read_text=lambda _: json.dumps(origin))
     monkeypatch.setattr("replication.new.lock.distribution", lambda _: found)
     assert lock(["b"]) == f"{line}\n"
+
+
+@pytest.mark.parametrize("url", ["file:///home/conda/feedstock_root/b", "file:///a/b.whl"])
+def test_a_path_of_this_machine_is_left_out_and_told(monkeypatch, capsys, url):
+    """As that of every package of conda."""
+    origin = json.dumps({"url": url, "dir_info": {}})
+    found = SimpleNamespace(requires=None, version="1+cpu", read_text=lambda _: origin)
+    monkeypatch.setattr("replication.new.lock.distribution", lambda _: found)
+    assert lock(["b"]) == "b==1\n"
+    assert capsys.readouterr().err == f"b: is from {url}, which is here alone; locked is b==1\n"
+
+
+def test_a_wheel_in_the_project_is_locked_to_its_path(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    url = (tmp_path / "wheels/engine 1.whl").as_uri()
+    found = SimpleNamespace(
+        requires=None, version="1", read_text=lambda _: json.dumps({"url": url})
+    )
+    monkeypatch.setattr("replication.new.lock.distribution", lambda _: found)
+    assert lock(["replication-engine"]) == "wheels/engine 1.whl\n"
+
+
+def test_a_wheel_of_the_engine_comes_along(empty, monkeypatch):
+    """Where nobody else can get it, so that the workflows run as they are."""
+    (empty / "of the engine").mkdir()
+    wheel = empty / "of the engine/replication_engine-1.0.0-py3-none-any.whl"
+    wheel.write_bytes(b"PK")
+    text = f"{LOCKED}replication-engine @ {wheel.as_uri()}\nscipy==1\n"
+    monkeypatch.setattr(repository, "lock", lambda names: text)
+    project = empty / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    assert "Next: " in new("mypaper")
+    path = f"wheels/{wheel.name}"
+    assert (project / path).read_bytes() == b"PK"
+    assert (project / "requirements.lock").read_text() == f"{LOCKED}{path}\nscipy==1\n"
+    wheel.unlink()
+    other = empty / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    assert f"{wheel}: is not there any more; install the engine again" in new("mypaper")
+    assert not [*other.iterdir()]
+
+
+@pytest.mark.thorough
+def test_a_clone_builds_the_wheel_and_leaves_nothing(empty, monkeypatch):
+    monkeypatch.setattr(repository, "lock", lock)
+    build = ROOT / "engine/build"
+    was_there = build.exists()
+    assert "Next: " in new("mypaper")
+    (wheel,) = (empty / "wheels").iterdir()
+    assert f"\nwheels/{wheel.name}\n" in (empty / "requirements.lock").read_text()
+    assert "file:" not in (empty / "requirements.lock").read_text()
+    with zipfile.ZipFile(wheel) as opened:
+        assert {"replication/workflow/engine.smk", "replication/new/environment.py"} <= {
+            *opened.namelist()
+        }
+    assert build.exists() == was_there
 
 
 def test_a_package_that_is_not_installed_cannot_be_locked():

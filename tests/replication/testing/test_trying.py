@@ -69,7 +69,10 @@ def test_quick_tells_why_a_job_fails(tmp_path, monkeypatch):
 def test_a_file_in_the_way_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "quick").touch()
-    assert "quick: no folder can be made here (File exists); move" in CliRunner().invoke(quick.main).output
+    assert (
+        "quick: no folder can be made here (File exists); move"
+        in CliRunner().invoke(quick.main).output
+    )
 
 
 def test_an_unknown_study_is_refused(tmp_path, monkeypatch):

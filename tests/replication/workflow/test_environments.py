@@ -1,6 +1,8 @@
 """Every environment installs exactly a lock."""
 
 import ast
+import hashlib
+import os
 import re
 import shlex
 import shutil
@@ -9,11 +11,16 @@ import sys
 import tomllib
 import zipfile
 from importlib.metadata import distributions, packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
 from conftest import PRODUCT
+
+from replication.new.environment import FILES, hashed
+from replication.new.environment import pins as lines_of
+from replication.new.repository import rendered
 
 ROOT = Path(__file__).parents[3]
 LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-dev.lock")
@@ -33,9 +40,7 @@ def pins(lock: str = LOCKS[-1]) -> dict[str, str]:
 
 def pip_installs(text: str) -> list[list[str]]:
     """Arguments of every `pip install` of a script, in their order, besides how it tells of it."""
-    calls = re.findall(
-        r"(?:-m pip install|\$\(INSTALL\)) (.*?)(?: && \\|; \\|$)", text, flags=re.MULTILINE
-    )
+    calls = re.findall(r"-m pip install (.*?)(?: && \\|; \\|$)", text, flags=re.MULTILINE)
     return [[word for word in shlex.split(call) if word not in SILENT] for call in calls]
 
 
@@ -46,41 +51,43 @@ def test_containers_install_exactly_the_locks_of_all_studies_and_of_clusters(rec
 
 
 @pytest.mark.parametrize(
-    ("target", "installs"),
+    ("target", "lock"),
     [
-        ("$(READY)", [LOCKS[0]]),
-        ("cluster", [LOCKS[1]]),
-        ("encoders", [ENCODERS]),
-        ("$(TOOLS)", [LOCKS[2]]),
+        ("environment", LOCKS[0]),
+        ("cluster", LOCKS[1]),
+        ("encoders", ENCODERS),
+        ("tools", LOCKS[2]),
+        ("figures/fig6.pdf", LOCKS[0]),
     ],
 )
-def test_make_installs_exactly_the_lock(target, installs):
-    rule = (ROOT / "Makefile").read_text().split(f"\n{target}: ")[1].split("\n\n")[0]
-    assert re.findall(r"\$\(call install,(.*?)\)", rule) == installs
-    assert pip_installs(rule) == ([OURS] if target == "$(READY)" else [])
-
-
-def planned(*arguments: str) -> str:
-    """The commands that make would run where nothing is installed yet."""
-    return subprocess.run(
-        ["make", "--dry-run", "VENV=.absent", "PYTHON=python3", *arguments, "environment"],
+def test_make_installs_exactly_the_lock(target, lock):
+    """By a Python that knows nothing of the user's own packages."""
+    done = subprocess.run(
+        ["make", "--dry-run", "PYTHON=python3", target],
         cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout.replace("\\\n", " ")  # fmt: skip
+    )  # fmt: skip
+    program = "src/replication/new/environment.py"
+    (words,) = re.findall(rf'"\$python" -I {program} (.*)', done.stdout)
+    assert words.split()[0] == lock
+    assert '--hashes "requirements.hashes"' in words
 
 
-def test_what_is_installed_has_hashes(tmp_path):
-    """All of a lock but torch, by the command that make runs; none where none are asked for."""
-    commands = planned(f"HASHED={tmp_path / 'hashed'}")
-    assert commands.count("--no-deps --require-hashes -r ") == 1
-    (select,) = re.findall(r"awk .*?hashed(?= &&)", commands)
-    subprocess.run(["sh", "-c", select], cwd=ROOT, check=True)
-    text = (tmp_path / "hashed").read_text()
-    assert {*re.findall("^[^ ]+==[^ ]+", text, re.MULTILINE)} == {
+def test_what_is_installed_has_hashes():
+    """All of a lock except torch."""
+    entries = hashed(str(ROOT / "requirements.hashes"), lines_of(ROOT / LOCKS[0]))
+    assert {*entries} == {
         f"{name}=={version}" for name, version in pins(LOCKS[0]).items() if name != "torch"
     }
-    for package in re.split(r"\n(?! )", text.strip()):
-        assert re.search(r"--hash=sha256:[0-9a-f]{64}$", package), package
-    assert "--require-hashes" not in planned("HASHES=")
+    for package in entries.values():
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}\n$", package), package
+    assert hashed("", lines_of(ROOT / LOCKS[0])) == {}
+
+
+def test_what_make_imports_before_an_environment_is_ready_can_be_imported():
+    words = re.findall(r"--imports (.*)", (ROOT / "Makefile").read_text())
+    modules = words[0].split()
+    assert {"torch", "snakemake.cli", "transformer_dynamics"} <= {*modules}
+    assert all(map(find_spec, modules))
 
 
 def test_every_locked_package_has_hashes_and_no_other():
@@ -103,46 +110,86 @@ def test_a_figure_needs_no_tools():
     assert not {"mypy", "pytest", "playwright", "statsmodels", "kubernetes"} & {*pins(LOCKS[0])}
 
 
-def test_without_a_suitable_python_one_sentence_says_so(tmp_path):
-    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+@pytest.fixture
+def clone(tmp_path):
+    """What `make` needs before anything is installed, below a path with a space."""
+    folder = tmp_path / "my papers"
+    program = folder / "src/replication/new/environment.py"
+    program.parent.mkdir(parents=True)
+    for name in ("Makefile", *FILES, str(program.relative_to(folder))):
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def make(clone: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", *words, "environment"], cwd=clone, env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_without_a_suitable_python_one_sentence_says_so(clone, tmp_path):
     tools = tmp_path / "bin"
     tools.mkdir()
-    for name in ("sh", "make", "getconf", "expr"):
+    for name in ("sh", "make"):
         (tools / name).symlink_to(str(shutil.which(name)))
     (tools / "python3").write_text("#!/bin/sh\nexit 1\n")
     (tools / "python3").chmod(0o755)
-    done = subprocess.run(
-        ["make", "environment"], cwd=tmp_path, env={"PATH": str(tools)}, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+    done = make(clone, PATH=str(tools))
     assert done.returncode == 2
     assert done.stderr.startswith("Python 3.11, 3.12 or 3.13 is needed; install one, or name it:")
-    assert not (tmp_path / ".venv").exists()
+    assert not (clone / ".venv").exists()
 
 
-def test_an_interrupted_installation_never_looks_whole(tmp_path):
+@pytest.mark.parametrize("of", ["ours", "new"])
+def test_the_first_python_that_suits_is_taken(clone, tmp_path, of):
+    """Here and in a repository that `new` makes; it is told nothing of the user's own packages."""
+    if of == "new":
+        (clone / "Makefile").write_text(rendered("mypaper", torch=False)["Makefile"])
+    for name, code in (("python3", 1), ("python3.13", 0)):
+        script = f'#!/bin/sh\n[ "$2" = -c ] && exit {code}\necho "$0 $*, $PYTHONPATH$PIP_USER"\n'
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = make(clone, PATH=path, PYTHONPATH="/modules", PYTHONHOME="/none", PIP_USER="1")
+    assert done.returncode == 0, done.stderr
+    assert re.match(r".*/python3\.13 -I .*environment\.py requirements\.lock .*, \n$", done.stdout)
+
+
+def test_an_interrupted_installation_never_looks_whole(clone):
     """Neither the first one, nor one for another lock that is put back afterwards."""
-    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
-    python, ready, called = tmp_path / "python", tmp_path / ".venv/.ready", tmp_path / "called"
+    ready, called = clone / ".venv/.ready", clone / "called"
     # `venv` is cut off before it has cleared or made anything, together with make.
-    python.write_text(f"#!/bin/sh\necho >> {called}\nkill -9 $PPID $(ps -o ppid= $PPID)\nsleep 9\n")
+    (clone / "cut.py").write_text(
+        "import os, runpy, signal, subprocess, sys\n"
+        "def cut(*words, **options):\n"
+        f"    open({str(called)!r}, 'a').write('x')\n"
+        "    os.killpg(0, signal.SIGKILL)\n"
+        "subprocess.run = cut\n"
+        "sys.argv = sys.argv[2:]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    python = clone / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{clone}/cut.py" "$@"\n')
     python.chmod(0o755)
-    make = ["make", f"PYTHON={python}", "environment"]
 
     def starts() -> int:
         """Number of installations that began, after another `make`."""
-        subprocess.run(make, cwd=tmp_path, check=False, capture_output=True)
-        return len(called.read_text().splitlines()) if called.exists() else 0
+        words = ["make", f"PYTHON={python}", "environment"]
+        subprocess.run(words, cwd=clone, check=False, capture_output=True, start_new_session=True)
+        return len(called.read_text()) if called.exists() else 0
 
     assert (starts(), starts(), ready.exists()) == (1, 2, False)
-    ready.parent.mkdir()
-    files = ["requirements.lock", "pyproject.toml"]
-    whole = subprocess.run(["sha256sum", *files], cwd=tmp_path, capture_output=True, check=True)
-    ready.write_bytes(whole.stdout)
+    packages = clone / ".venv/lib/python3.11/site-packages"
+    (clone / ".venv/bin").mkdir(parents=True)
+    (clone / ".venv/bin/python").symlink_to(sys.executable)
+    for name, version in {"pip": "1", **pins(LOCKS[0])}.items():
+        (packages / f"{name.replace('-', '_')}-{version}.dist-info").mkdir(parents=True)
+    digests = [hashlib.sha256((clone / name).read_bytes()).hexdigest() for name in FILES]
+    lines = [f"{digest}  {name}" for digest, name in zip(digests, FILES, strict=True)]
+    ready.write_text("\n".join([str(clone / ".venv"), *lines, ""]))
     assert starts() == 2
-    lock = tmp_path / "requirements.lock"
+    lock = clone / "requirements.lock"
     before = lock.read_text()
     lock.write_text(f"{before}\n")
     assert (starts(), ready.exists()) == (3, False)

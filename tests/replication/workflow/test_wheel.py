@@ -77,7 +77,7 @@ def test_a_project_that_is_not_installed_is_refused(python, project):
     words = [python, "-m", "snakemake", "--dry-run", "figures/fig1.pdf"]
     done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert f"src: is not installed for {python}, which runs Snakemake: run `make" in done.stdout
+    assert f"src: is not installed for {python}: run `make" in done.stdout
     assert "or `pip install` without `-e`, is a copy that the workflow does not run" in done.stdout
 
 

@@ -59,7 +59,7 @@ def recipe(*arguments: str) -> str:
 
 def locks(*arguments: str) -> list[str]:
     """The locks that a target of `make` installs into the environment."""
-    installs = re.findall(r"(?<=pip install).*?(?=&&|\n|$)", recipe(*arguments))
+    installs = re.findall(r"(?:pip install|environment\.py) .*", recipe(*arguments))
     return [lock for text in installs for lock in re.findall(r"requirements[\w-]*\.lock", text)]
 
 
