@@ -1,7 +1,7 @@
 # Rules of each study: scorecard, page, comparison with the reference, renewal of the reference, and
 # an RO-Crate of all results; and the targets that a user asks for.
 from replication.plan.collecting import Scorecards
-from replication.plan.orders import DocumentFile, file_digests
+from replication.plan.orders import DocumentFile
 from replication.base.commit import commit_name
 from replication.report.page_rule import Index, Page
 from replication.plan.rule_inputs import shell_words
@@ -24,14 +24,6 @@ INDEX = Index(*ABOUT_SITE)
 SCORECARDS = Scorecards(JOBS)
 # End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
-
-
-def code_of_scorecard(wildcards):
-    return JOBS.code(LOCK, verdicts_on(wildcards.study), "replication.judge.scorecard")
-
-
-def registry_digest(wildcards):
-    return file_digests([registry(wildcards)])
 
 
 rule scorecard:

@@ -23,6 +23,7 @@ try:
     from replication.plan.configuration import configure, merge, read_overlay
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
+    from replication.plan.orders import file_digests
     from replication.plan.progress import Brief, Planned, TimeLeft, TimePlanned
     from replication.report.captions import Captions, category_name
     from replication.plan.other_settings import note_on_replaced, refuse_other_settings
@@ -183,6 +184,14 @@ def own(wildcards):
 
 def verdicts_on(study):
     return list(JOBS.studies[study].files.verdicts.values())
+
+
+def code_of_scorecard(wildcards):
+    return JOBS.code(LOCK, verdicts_on(wildcards.study), "replication.judge.scorecard")
+
+
+def registry_digest(wildcards):
+    return file_digests([registry(wildcards)])
 
 
 @cache
