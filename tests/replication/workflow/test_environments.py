@@ -259,7 +259,7 @@ def test_installed_packages_are_the_locked_ones():
 def test_a_package_has_everything_that_a_study_reads(tmp_path):
     """What is installed other than by `-e` lacks what no pattern of pyproject.toml names."""
     shutil.copytree(ROOT / "src", tmp_path / "src")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
     build = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run(
@@ -282,6 +282,29 @@ def test_a_package_has_everything_that_a_study_reads(tmp_path):
         for name in paths - {"workflow/Snakefile"}
     }
     assert files <= packed
+
+
+@pytest.mark.parametrize(
+    ("place", "link"), [(".", "src/replication/workflow"), ("engine", "replication")]
+)
+def test_a_copy_whose_links_became_texts_is_not_installed(tmp_path, place, link):
+    """As zipfile leaves them, and git where the system has no links."""
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).write_text(os.readlink(ROOT / place / link))
+    shutil.copy(ROOT / place / "setup.py", tmp_path)
+    words = [sys.executable, "setup.py", "--name"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    (told,) = done.stderr.splitlines()
+    rules = "replication/workflow/engine.smk: is not there, as this copy of the project has no sym"
+    assert told.removeprefix("src/").startswith(rules)
+
+
+@pytest.mark.parametrize("of", ["the project", "new"])
+def test_uv_leaves_the_packages_of_the_environment_as_they_are(of):
+    own = (ROOT / "pyproject.toml").read_text()
+    text = rendered("mypaper", torch=False)["pyproject.toml"] if of == "new" else own
+    assert tomllib.loads(text)["tool"]["uv"] == {"managed": False}
 
 
 def test_the_engine_depends_on_what_its_modules_import():

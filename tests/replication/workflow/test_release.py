@@ -144,6 +144,37 @@ def test_supported_versions_of_python_are_those_that_are_tested():
     assert f"| Python | {told} |" in (ROOT / "SUPPORT.md").read_text()
 
 
+def test_supported_systems_are_those_for_which_torch_has_wheels():
+    """A comment among the hashes has their tags, for the version that is locked."""
+    (pin,) = re.findall("^torch==.*$", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    hashes = (ROOT / "requirements.hashes").read_text()
+    (tags,) = re.findall(f"^# {re.escape(pin)} has wheels for (.*)[.]$", hashes, re.MULTILINE)
+    rows = re.findall(
+        r"^\| (system|processor) \| (.*) \| (.*) \| (.*) \|$",
+        (ROOT / "SUPPORT.md").read_text(),
+        re.MULTILINE,
+    )
+    assert [row[0] for row in rows] == ["system", "processor"]
+    (supported, may_work, never), (processor, other, _) = (row[1:] for row in rows)
+    told = {
+        *(f"manylinux_{each}_x86_64" for each in _versions("Linux with glibc", supported)),
+        *(f"manylinux_{each}_aarch64" for each in _versions("Linux with glibc", supported)),
+        *(f"macosx_{each}_0_arm64" for each in _versions("macOS", may_work)),
+        # Of no use without locks of files.
+        "win_amd64",
+    }
+    assert told == {*tags.split(", ")}
+    assert processor.startswith("`x86_64`")
+    assert other == "ARM64"
+    assert "on ARM64" in may_work
+    assert never.startswith("Linux with musl, macOS on Intel,")
+    assert "Windows itself" in never
+
+
+def _versions(system: str, text: str) -> list[str]:
+    return [each.replace(".", "_") for each in re.findall(rf"{system} `([\d.]+)` or later", text)]
+
+
 def git(*words: str, given: str = "") -> str:
     done = subprocess.run(
         ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True, input=given
