@@ -215,9 +215,9 @@ def _check_range(value: float, lower: float | None, upper: float | None) -> Numb
 
 
 def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
-    values, matters = _values(rows), test.smallest_effect or 0
+    rows, matters = rows.sort_values("seed"), test.smallest_effect or 0
     above, below, interval = _BY_CENTER[test.center]
-    low, high = known_ends(rows.sort_values("seed"))
+    values, (low, high) = rows["value"].to_numpy(np.float64), known_ends(rows)
     if test.center == "mean" and not np.array_equal(low, high):
         raise UnmeasurableError(
             f"{_censored_in_words(rows)}, and no test of a mean takes a value of which one end"

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from replication.base.errors import UnmeasurableError
+from replication.base.errors import InputError, UnmeasurableError, WrongTableError
 from replication.base.strict import Strict
 from replication.judge.comparisons import (
     UNMEASURED,
@@ -67,7 +67,26 @@ def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
     """
     pairs = zip(family.tests.items(), evidence, strict=True)
     members = [Judged(*item, table, family.robustness) for item, table in pairs]
-    return judge(members)[family.claim]
+    return _judge(members, list(map(_compare_if_usable, members)))[family.claim]
+
+
+def _compare_if_usable(judged: Judged) -> list[Numbers] | str:
+    """Return a claim's comparisons, or the reason why its test cannot use the evidence.
+
+    One claim with a wrong table then leaves the others of its family their verdicts.
+    """
+    try:
+        return _compare(judged)
+    except InputError as error:
+        return WrongTableError(error.message).message
+
+
+def _compare(judged: Judged) -> list[Numbers] | str:
+    """Return a claim's comparisons, or the reason why it is not tested."""
+    try:
+        return list(compare_cells(judged))
+    except UnmeasurableError as error:
+        return error.message
 
 
 def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
@@ -88,14 +107,19 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     Raises:
         InputError: if evidence lacks a column, or is not what the test is about.
     """
+    return _judge(family, list(map(_compare, family)))
+
+
+def _judge(
+    family: Sequence[Judged], comparisons: Sequence[list[Numbers] | str]
+) -> dict[str, Verdict]:
+    """Return the verdicts on claims, given the comparisons of each or why it is not tested."""
     compared: list[list[Numbers]] = []
     untested: dict[str, str] = {}
-    for judged in family:
-        found: list[Numbers] = []
-        try:
-            found = list(compare_cells(judged))
-        except UnmeasurableError as error:
-            untested[judged.claim] = error.message
+    for judged, made in zip(family, comparisons, strict=True):
+        found = [] if isinstance(made, str) else made
+        if isinstance(made, str):
+            untested[judged.claim] = made
         known = [cell for cell in found if UNMEASURED not in cell]
         if found and all(cell["is_robustness"] for cell in known):
             untested[judged.claim] = _reasons(_lost(found))

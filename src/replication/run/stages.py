@@ -33,9 +33,7 @@ from replication.study.seeds import format_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pandas import DataFrame
 
-    from replication.judge.comparisons import Judged
     from replication.run.checkpoint import Checkpoint
 
 
@@ -271,36 +269,13 @@ def _measured_evidence(work: Work) -> Any:
 
 def _make_verdict(work: Work) -> None:
     from replication.base.tables import read_table
-    from replication.judge.comparisons import Judged
     from replication.judge.scorecard import write_verdict
 
-    family = work.settings
     evidence = [read_table(item.path, required_recipe(item), item.seeds) for item in work.given]
-    pairs = zip(family.tests.items(), evidence, strict=True)
-    usable = [
-        _usable_evidence(Judged(claim, test, table, family.robustness))
-        for (claim, test), table in pairs
-    ]
-    verdict = work.function(family, usable)
+    verdict = work.function(work.settings, evidence)
     made = work.provenance
     made["settings"] = digest(made["settings"])
     write_verdict(work.output, verdict, made)
-
-
-def _usable_evidence(judged: "Judged") -> "DataFrame":
-    """Return a claim's evidence, or the reason why its test cannot use it.
-
-    One claim with a wrong table then leaves the others of its family their verdicts.
-    """
-    from replication.judge.comparisons import compare_cells, missing_evidence
-
-    try:
-        list(compare_cells(judged))
-    except UnmeasurableError:
-        return judged.evidence
-    except InputError as error:
-        return missing_evidence(WrongTableError(error.message).message)
-    return judged.evidence
 
 
 STAGES: dict[str, Callable[[Work], None]] = {

@@ -45,7 +45,10 @@ def known_ends(rows: pd.DataFrame, value: str = "value") -> tuple[Floats, Floats
     Raises:
         InputError: if the column `censored` has another word than `CENSORED`.
     """
-    values, words = rows[value].to_numpy(np.float64), words_of(rows, "censored")
+    values = rows[value].to_numpy(np.float64)
+    if "censored" not in rows:
+        return values, values
+    words = words_of(rows, "censored")
     if wrong := {*words} - {"", *CENSORED}:
         raise InputError(
             f"the column censored has '{wrong.pop()}', and may have {', '.join(CENSORED)}"
