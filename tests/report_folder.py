@@ -156,10 +156,11 @@ class Folder:
             "site": {"pages": ["paper"]},
         }  # fmt: skip
         Path(figures).write_text(json.dumps(told))
-        read_registry.cache_clear()
         related = [RelatedPage.parse(each, "related") for each in self.related]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(page, "related_pages", lambda *_: related)
+            # A test may change this registry; those of the real studies stay as they were read.
+            patch.setattr(page, "read_registry", read_registry.__wrapped__)
             return CliRunner().invoke(
                 page.main,
                 ["--registry", "registry.yaml", "--study", "paper", "--root", ".",

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import shutil
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -28,8 +29,9 @@ KICKER = b'<p class="kicker">Replication report</p>'
 """Line that every page has above its title, see `base.html`."""
 
 
+@cache
 def page_environment() -> Environment:
-    """Return the templates of the site, with their filters."""
+    """Return the templates of the site, with their filters; each is compiled once."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
