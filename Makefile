@@ -56,12 +56,11 @@ test-all: tools
 	$(RUN) $(PYTEST) -m "" --hypothesis-profile thorough
 
 # Many new examples of every property; all other targets draw the same ones in every run.
-SEED := $(shell date +%s)
-EXPLORE = --hypothesis-profile explore --hypothesis-seed=$(SEED)
 explore: tools
-	$(RUN) $(PYTEST) -m hypothesis $(EXPLORE) || { echo "The seed was $(SEED). To repeat an example that" \
-	  "fails: \`.venv/bin/python -m pytest FILE $(EXPLORE)\`. To keep it: write it above its test, as" \
-	  "@example(...)." >&2; exit 1; }
+	@seed=$(or $(SEED),$$(date +%s)); new="--hypothesis-profile explore --hypothesis-seed=$$seed"; \
+	echo "New examples, from the seed $$seed"; $(RUN) $(PYTEST) -m hypothesis $$new || { \
+	  echo "The seed was $$seed. To repeat an example that fails: \`.venv/bin/python -m pytest FILE $$new\`." \
+	  "To keep it: write it above its test, as @example(...)." >&2; exit 1; }
 
 # Tests of what computes in float32, as other processors would: PyTorch without vector instructions,
 # and with older ones. No test may need the last digits of this machine.

@@ -177,7 +177,7 @@ def _check_writable(path: Path | None, option: str, is_new: bool = False) -> Non
     if is_new and os.path.lexists(path):
         raise InputError(f"{path}: is there already; delete it or name another one")
     folder = next(above for above in path.absolute().parents if above.exists())
-    is_named = not path.is_dir() and len(path.name) <= LONGEST_NAME
+    is_named = len(path.name) <= LONGEST_NAME and not path.is_dir()
     if not is_named or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError(f"{path}: cannot be written; name another place with {option}")
 

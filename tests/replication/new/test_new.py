@@ -409,9 +409,7 @@ def test_its_makefile_installs_the_plugins(empty):
     new("mypaper")
     words = ["make", "--dry-run", "cluster"]
     done = subprocess.run(words, cwd=empty, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1].endswith(
-        " --constraint requirements.lock -r requirements-cluster.lock"
-    )
+    assert done.stdout.splitlines()[-1].endswith(" requirements-cluster.lock --venv .venv")
 
 
 @pytest.mark.usefixtures("warm_python")

@@ -98,6 +98,7 @@ def test_a_run_on_a_cluster_refuses_in_one_sentence(template: Template, queue: Q
 @pytest.mark.usefixtures("warm_python")
 def test_recovery_refuses_while_jobs_are_left(tmp_path: Path, queue: Queue):
     queue.file.write_text(QUEUE.format(folder=tmp_path))
+    (tmp_path / ".snakemake").mkdir()
     refused = CliRunner().invoke(recover.main, [str(tmp_path)])
     assert refused.exit_code == 1
     assert "2 jobs of an earlier run are still in Slurm's queue (12, 13)" in refused.output

@@ -365,7 +365,7 @@ def test_a_receipt_tells_what_was_found(computed, tmp_path, monkeypatch):
     monkeypatch.setitem(computed.environment, "HOME", str(tmp_path))
     path = computed.folder / f"reproductions/{STUDY}/2026-01-31-here.json"
     verify(computed, "--receipt", str(path.relative_to(computed.folder)), "--by", "J. Roe")
-    ((receipt, is_current),) = reproductions(computed.folder, STUDY)
+    ((receipt, is_current, *_),) = reproductions(computed.folder, STUDY)
     assert is_current
     assert (receipt.by, receipt.level, receipt.settings) == ("J. Roe", "hash", "default")
     assert receipt.differences == 0
@@ -414,7 +414,7 @@ def test_what_was_changed_is_refused_and_what_is_missing_is_named(computed):
     assert f"changed after it was made; `snakemake --force {file}` makes it anew\n" in output
     computed.run("--force", file)
     assert path.read_bytes() == before
-    assert "Equal to the reference: 1 figures, 3 verdicts" in verify(computed)
+    assert "Equal to the reference: 1 figure, 3 verdicts" in verify(computed)
 
 
 def test_of_a_reference_that_is_replaced_it_is_kept_what_receipts_are_checked_by(computed):
@@ -431,7 +431,7 @@ def test_of_a_reference_that_is_replaced_it_is_kept_what_receipts_are_checked_by
         verify(computed, "--write")
         assert [path.name for path in known.iterdir()] == [f"{earlier}.json"]
         assert reference_digest(folder) != earlier
-        ((told, is_current),) = reproductions(computed.folder, STUDY)
+        ((told, is_current, *_),) = reproductions(computed.folder, STUDY)
         assert (told.reference, is_current) == (earlier, False)
         manifest.write_text("{")
         assert "can no longer be checked: " in verify(computed, "--write")

@@ -44,16 +44,13 @@ def test_only_what_a_claim_depends_on_is_judged_again(finished_project):
     assert "statement: must not be empty" in refused
 
 
-def test_damaged_evidence_is_refused(finished_project):
+def test_damaged_evidence_is_made_anew(finished_project):
     judged = finished_project
     evidence, verdict = judged.folder / EVIDENCE, judged.folder / VERDICT
     whole, before = evidence.read_bytes(), verdict.read_bytes()
     evidence.write_bytes(whole[:500])
-    output = judged.run(VERDICT, "--forcerun", JUDGING, succeed=False)
-    assert f"Error: {EVIDENCE}: truncated, damaged or not made by this project" in output
-    evidence.write_bytes(whole)
     judged.run(VERDICT)
-    assert verdict.read_bytes() == before
+    assert (evidence.read_bytes(), verdict.read_bytes()) == (whole, before)
 
 
 def test_claim_on_an_unknown_experiment_is_refused(template: Template):

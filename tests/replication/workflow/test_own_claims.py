@@ -292,6 +292,7 @@ def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, rea
     (metric,) = found.tasks[path].reads
     order, table = found.order(path), pd.DataFrame({"seed": range(1, 11), "error": 1.0})
     monkeypatch.setattr("replication.base.tables.read_table", lambda *_: table)
+    monkeypatch.setattr("replication.base.tables.read_note", lambda *_: None)
     measure = wraps(learning.over_twice_the_variance)(lambda measured: reading(measured.table))
     monkeypatch.setattr(learning, "over_twice_the_variance", measure)
     told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))

@@ -250,6 +250,7 @@ def test_every_free_setting_is_one():
 
 
 UNQUOTED = {
+    "params.key": "a digest, in hexadecimal digits",
     "params.files": "quoted paths; of neighbours, their names in braces, which the shell expands",
     "params.outputs": "the same",
     "params.verdicts": "the same",
