@@ -147,9 +147,14 @@ rule index:
         f" --studies {{params.studies:q}} --output {{output:q}}{LOGGED}"
 
 
+# Before anything is planned for it.
+if workflow.is_main_process and not IS_STORED and "verify" in sys.argv[1:]:
+    checked(refuse_other_settings, JOBS, SELECTED)
+
+
 rule verify:
     input:
-        compared(
+        asked(
             *expand(SCORECARD, study=SELECTED),
             *(path for study in SELECTED for path in verdicts_on(study)),
         ),

@@ -230,17 +230,6 @@ def asked(*paths):
     return read
 
 
-def compared(*paths):
-    """Return the inputs of a comparison, unless the results that are here are of other settings."""
-
-    def read(wildcards):
-        if workflow.is_main_process and not IS_STORED:
-            checked(refuse_other_settings, JOBS, SELECTED)
-        return asked(*paths)(wildcards)
-
-    return read
-
-
 def look(output, is_current, is_seen=lambda: False):
     """Have an output made anew unless the file itself says that it is what the plan has.
 

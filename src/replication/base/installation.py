@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from replication.base.errors import InputError
-from replication.base.places import find_source
+from replication.base.places import ENGINE, SOURCE, find_source
 
 ENGINE_IS_INCLUDED = "replication.base.places"
 """Text in the Snakefile of every project, and in no Snakefile that only uses one as a module."""
@@ -46,12 +46,14 @@ def refuse_foreign_packages(places: Iterable[str]) -> None:
     Raises:
         InputError: names one folder, and some of its packages.
     """
-    own = Path(sysconfig.get_path("purelib"))
+    folders = [Path(sysconfig.get_path("purelib")), SOURCE, ENGINE.parent]
+    own = {folder for folder in folders if folder.is_dir()}
+    # Tests are in nobody's way, and some packages install theirs by mistake.
+    names_here = {name for folder in own for name in os.listdir(folder)} - {"test", "tests"}
     for place in map(Path, filter(None, places)):
-        if not place.is_dir() or place.samefile(own):
+        if not place.is_dir() or any(map(place.samefile, own)):
             continue
-        # Tests are in nobody's way, and some packages install theirs by mistake.
-        both = {*os.listdir(place)} & {*os.listdir(own)} - {"test", "tests"}
+        both = {*os.listdir(place)} & names_here
         if names := sorted(name for name in both if _is_module(place / name)):
             raise InputError(
                 f"PYTHONPATH: {place} has {', '.join(names[:3])} in the place of what is installed"

@@ -9,11 +9,13 @@ leaves them, are installed again.
 import argparse
 import ast
 import hashlib
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 FILES = ("requirements.lock", "pyproject.toml")
 """Files after whose change the environment is built anew."""
@@ -64,16 +66,18 @@ def update(venv: Path, lock: Path, hashes: str, imports: list[str]) -> None:
         and os.access(python, os.X_OK) and "pip" in before
     )  # fmt: skip
     lines = differing(lock, before) if is_whole else pins(lock)
-    if is_whole and not lines:
+    with_project = not (is_whole and has_project(venv))
+    if not (lines or with_project):
         return
-    print(_told(venv, lock, lines if is_whole else []), flush=True)
+    print(_told(venv, lock, lines, is_whole), flush=True)
     mark.unlink(missing_ok=True)
     try:
         if not is_whole:
             # A Python that runs from this very environment would be deleted with it.
             base = getattr(sys, "_base_executable", sys.executable)
             run([base, "-I", "-m", "venv", "--clear", f"{venv}"], variables())
-        install(python, lock, lines, hashes, with_project=not is_whole)
+        again = ["--force-reinstall"] if is_whole else []
+        install(python, lock, lines, hashes, again, with_project)
         run([f"{python}", "-I", "-c", f"import {', '.join(['pip', *imports])}"], variables())
         if left := differing(lock, installed(venv)):
             raise Failed(f"{lock}: pip has not installed {', '.join(left)}")
@@ -91,9 +95,23 @@ def mark_of(venv: Path) -> str:
     return "\n".join([os.path.abspath(venv), *digests, ""])
 
 
-def _told(venv: Path, lock: Path, lines: list[str]) -> str:
-    if not lines:
+def has_project(venv: Path) -> bool:
+    """Say whether an environment has the project of this folder, and of no other one."""
+    if not (name := re.search(r'^name = "(.+)"', Path("pyproject.toml").read_text("utf-8"), re.M)):
+        return True
+    for folder in venv.glob("lib/python*/site-packages/*.dist-info"):
+        if _plain(folder.stem.rpartition("-")[0]) == _plain(name[1]):
+            origin = folder / "direct_url.json"
+            url = json.loads(origin.read_text("utf-8"))["url"] if origin.is_file() else ""
+            return unquote(url).removeprefix("file://") == os.getcwd()
+    return False
+
+
+def _told(venv: Path, lock: Path, lines: list[str], is_whole: bool) -> str:
+    if not is_whole:
         return f"Installing the environment into {venv}, which takes minutes"
+    if not lines:
+        return f"Installing the project of this folder into {venv}, which lacks it"
     shown = ", ".join(lines[:3]) + (", ..." if len(lines) > 3 else "")
     return f"Installing {len(lines)} packages of {lock} that {venv} lacks or has otherwise: {shown}"
 
@@ -105,12 +123,25 @@ def pins(lock: Path) -> list[str]:
 
 
 def installed(venv: Path) -> dict[str, set[str]]:
-    """Return the versions of every package that an environment has: one, unless it is damaged."""
+    """Return the versions of every package that an environment has: one, unless it is damaged.
+
+    A package without one of its programs is damaged, too, and left out.
+    """
     found: dict[str, set[str]] = {}
     for folder in venv.glob("lib/python*/site-packages/*.dist-info"):
         name, _, version = folder.stem.rpartition("-")
+        if name != "pip" and not _has_programs(folder, venv):
+            continue
         found.setdefault(_plain(name), set()).add(_plain_version(version))
     return found
+
+
+def _has_programs(package: Path, venv: Path) -> bool:
+    if not (points := package / "entry_points.txt").is_file():
+        return True
+    _, _, section = points.read_text("utf-8").partition("[console_scripts]")
+    names = re.findall(r"^([\w.-]+)[ \t]*=", section.partition("\n[")[0], re.M)
+    return all((venv / "bin" / name).exists() for name in names)
 
 
 def differing(lock: Path, found: dict[str, set[str]]) -> list[str]:
@@ -138,22 +169,34 @@ def _plain_version(version: str) -> str:
     return re.sub(r"(?<![0-9a-z])0+(?=\d)", "", version.partition("+")[0].lower())
 
 
-def install(python: Path, lock: Path, lines: list[str], hashes: str, *, with_project: bool) -> None:
-    """Run pip on lines of a lock: first those with hashes, then others and the project."""
+def install(
+    python: Path, lock: Path, lines: list[str], hashes: str, again: list[str], with_project: bool
+) -> None:
+    """Run pip on lines of a lock: first those with hashes, then others and the project.
+
+    Args:
+        python: that of the environment.
+        lock: versions of all packages.
+        lines: those of packages that are to be installed.
+        hashes: file of the hashes of packages, if any.
+        again: options of pip where packages may be there already.
+        with_project: whether the project of this folder is installed, too.
+    """
     settings = pip_variables(python)
     pip = [f"{python}", "-I", "-m", "pip", "install", "--quiet", "--no-input", "--no-compile"]
+    alone = [*pip, *again, "--no-deps"]
     entries = hashed(hashes, lines)
     if entries:
         file = python.parents[1] / ".hashed"
         file.write_text("".join(entries.values()), encoding="utf-8")
-        run([*pip, "--no-deps", "--require-hashes", "-r", f"{file}"], settings)
+        run([*alone, "--require-hashes", "-r", f"{file}"], settings)
     others = [line for line in lines if line not in entries]
     own = ["-e", "."] if with_project else []
     # What builds the project is there already, if the lock has it.
-    is_there = any(line.startswith("setuptools==") for line in entries)
-    alone = ["--no-build-isolation"] if is_there else []
+    is_there = any(line.startswith("setuptools==") for line in pins(lock) if line not in others)
+    isolation = ["--no-build-isolation"] if is_there else []
     if others or own:
-        run([*pip, "--no-deps", *alone, *others, *own], settings)
+        run([*alone, *isolation, *others, *own], settings)
     try:
         run([f"{python}", "-I", "-m", "pip", "check"], settings)
     except Failed:

@@ -12,6 +12,8 @@ from replication.study.seeds import format_seeds
 
 MOST_SETTINGS = 5
 """Largest number of settings that are told."""
+UNLIKE = "unlike_published"
+"""Key of the settings that differ from the paper's, in words."""
 LONGEST_VALUE = 40
 """Largest number of letters of a value that is told."""
 
@@ -78,9 +80,9 @@ def refuse_other_settings(jobs: Jobs, studies: Iterable[str]) -> None:
         if settings := settings_here(jobs, name):
             raise InputError(
                 f"the results of {name} here are of other settings: {told_in_short(settings)};"
-                " compare them by `snakemake verify --configfile OVERLAY` with their overlay,"
-                f" replace them by `snakemake {name}`, or keep them and compute in another folder"
-                f" by `snakemake verify --config study={name} --directory FOLDER`"
+                " give this command the settings that they were made with, replace them by"
+                f" `snakemake {name}` with the present settings, or add `--directory FOLDER`, which"
+                " keeps them and computes in another folder"
             )
 
 
@@ -98,6 +100,8 @@ def told_in_short(settings: list[str]) -> str:
 
 def _in_words(made: dict[str, Any], planned: dict[str, Any], seeds: Iterable[int]) -> Iterator[str]:
     now = planned | {"seeds": format_seeds([*seeds])}
-    for key, there, here in differing_keys(made, now, ""):
+    # Whatever differs from the paper's settings is told as itself.
+    alike = {UNLIKE: None}
+    for key, there, here in differing_keys(made | alike, now | alike, ""):
         values = (shorten(str(each), LONGEST_VALUE) for each in (there, here))
         yield "{} {} in place of {}".format(key, *values)

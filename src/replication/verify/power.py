@@ -360,6 +360,10 @@ def read_results(jobs: Jobs, name: str) -> Reference:
     return Reference({EVIDENCE: collect_evidence(tables)}, verdicts, {})
 
 
+def _is_judged_here(study: StudyJobs) -> bool:
+    return all(Path(path).is_file() for path in study.files.verdicts.values())
+
+
 @click.command(help=__doc__)
 @click.option(
     "--study",
@@ -381,12 +385,14 @@ def main(names: tuple[str, ...], root: Path, overlays: tuple[Path, ...]) -> None
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
     kept = find_references(root)
-    chosen = dict.fromkeys(names or [name for name in changes if name in studies] or kept)
+    judged = [name for name, study in jobs.studies.items() if _is_judged_here(study)]
+    changed_here = [name for name in changes if name in studies]
+    chosen = dict.fromkeys(names or changed_here or kept or judged)
     if not chosen:
         folder = reference_folder(root, "")
         raise InputError(
-            f"{folder}: has no reference; name the project's folder with --root, or with --study a"
-            " study whose verdicts are here"
+            f"{folder}: has no reference, and no study has all its verdicts here; name the"
+            " project's folder with --root, or run `snakemake verdicts` first"
         )
     for name in chosen:
         if name not in jobs.studies:

@@ -70,6 +70,14 @@ def test_packages_of_the_shell_in_the_place_of_installed_ones_are_refused(tmp_pa
         installation.refuse_foreign_packages(places)
 
 
+def test_a_copy_of_the_projects_own_package_is_refused(tmp_path):
+    """Its registry would be planned with."""
+    (tmp_path / "transformer_dynamics").mkdir()
+    (tmp_path / "transformer_dynamics/__init__.py").touch()
+    with pytest.raises(InputError, match="has transformer_dynamics in the place of"):
+        installation.refuse_foreign_packages([str(tmp_path)])
+
+
 def test_a_command_refuses_them(tmp_path, monkeypatch):
     (tmp_path / "six.py").touch()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(tmp_path)]))

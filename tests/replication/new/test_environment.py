@@ -1,5 +1,6 @@
 """The environment that `make` builds: what it asks of pip, when, and what it takes for whole."""
 
+import json
 import os
 import re
 import shutil
@@ -67,7 +68,7 @@ class Machine:
     def has(self, name: str, version: str) -> None:
         folder = self.venv / "lib/python3.11/site-packages"
         for old in folder.glob(f"{name}-*"):
-            old.rmdir()
+            shutil.rmtree(old)
         (folder / f"{name}-{version}.dist-info").mkdir(parents=True)
 
     @property
@@ -138,6 +139,40 @@ def test_what_another_tool_replaced_is_installed_again_and_nothing_else(machine,
     machine.started.clear()
     make()
     assert machine.started == []
+
+
+def test_a_package_without_its_program_is_installed_again(machine):
+    make()
+    (package,) = machine.venv.glob("lib/*/*/numpy-*")
+    (package / "entry_points.txt").write_text("[console_scripts]\nf2py = numpy:f\n[other]\nx = y\n")
+    (machine.venv / "bin/f2py").touch()
+    machine.started.clear()
+    make()
+    assert machine.started == []
+    (machine.venv / "bin/f2py").unlink()
+    make()
+    (words,) = machine.installs
+    assert words[:3] == ["--no-compile", "--force-reinstall", "--no-deps"]
+
+
+@pytest.mark.parametrize("origin", ["file:///elsewhere/clone", None])
+def test_the_project_of_another_folder_is_replaced_by_that_of_this_one(machine, capsys, origin):
+    Path("pyproject.toml").write_text('[project]\nname = "my_paper"\n')
+    make()
+    package = machine.venv / "lib/python3.11/site-packages/my_paper-1.0.dist-info"
+    package.mkdir()
+    (package / "direct_url.json").write_text(json.dumps({"url": Path.cwd().as_uri()}))
+    machine.started.clear()
+    make()
+    assert machine.started == []
+    if origin:
+        (package / "direct_url.json").write_text(json.dumps({"url": origin}))
+    else:
+        shutil.rmtree(package)
+    capsys.readouterr()
+    make()
+    assert machine.installs == [["--no-compile", "--force-reinstall", "--no-deps", "-e", "."]]
+    assert "the project of this folder" in capsys.readouterr().out
 
 
 def test_a_lock_with_more_adds_what_is_missing(machine):

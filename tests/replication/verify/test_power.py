@@ -163,7 +163,7 @@ def test_the_command_prints_a_table_and_refuses_what_is_no_study():
 
 def test_a_reference_that_is_not_there_or_was_changed_is_refused(tmp_path):
     refused = CliRunner().invoke(main, ["--root", str(tmp_path)])
-    assert "has no reference; name the project's folder" in refused.output
+    assert "name the project's folder with --root" in refused.output
     folder = reference_folder(tmp_path, "example")
     shutil.copytree(reference_folder(ROOT, "example"), folder)
     evidence = folder / "evidence.csv"
