@@ -119,12 +119,14 @@ def scale(quick: bool) -> str:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let a child notice SIGINT even if a shell started this process with the signal ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Let a child notice signals even if a shell started this process with them ignored."""
+    ignorable = (signal.SIGINT, signal.SIGHUP)
+    before = {each: signal.signal(each, signal.default_int_handler) for each in ignorable}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 class Undisturbed(NamedTuple):

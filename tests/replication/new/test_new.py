@@ -412,7 +412,7 @@ def test_its_locks_have_all_that_the_plugins_need():
 
 def test_its_makefile_installs_the_plugins(empty):
     new("mypaper")
-    words = ["make", "--dry-run", "cluster"]
+    words = ["make", "--no-print-directory", "--dry-run", "cluster"]
     done = subprocess.run(words, cwd=empty, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1].endswith(" requirements-cluster.lock --venv .venv")
 

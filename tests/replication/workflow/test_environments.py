@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -185,6 +186,9 @@ def test_an_interrupted_installation_never_looks_whole(clone):
     (clone / ".venv/bin/python").symlink_to(sys.executable)
     for name, version in {"pip": "1", **pins(LOCKS[0])}.items():
         (packages / f"{name.replace('-', '_')}-{version}.dist-info").mkdir(parents=True)
+    project = packages / "transformer_dynamics-1.0.0.dist-info"
+    project.mkdir()
+    (project / "direct_url.json").write_text(json.dumps({"url": clone.as_uri()}))
     digests = [hashlib.sha256((clone / name).read_bytes()).hexdigest() for name in FILES]
     lines = [f"{digest}  {name}" for digest, name in zip(digests, FILES, strict=True)]
     ready.write_text("\n".join([str(clone / ".venv"), *lines, ""]))
