@@ -91,7 +91,7 @@ def test_a_user_without_a_name_gets_a_number(monkeypatch):
         raise KeyError(f"getpwuid(): uid not found: {number}")
 
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     installation.name_user()
     assert getpass.getuser() == str(os.getuid())
