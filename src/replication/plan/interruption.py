@@ -6,15 +6,21 @@ group, such as that of a terminal that closes, ends the jobs of this machine by 
 """
 
 import logging
+import os
 import signal
+import sys
 import threading
+import warnings
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LAST_WORDS = "Interrupted. Give the same command again: it goes on from what is finished."
 FAILED = "At least one job did not complete successfully."
 """Last words of Snakemake about every run that does not succeed."""
+A_MOMENT = 0.05
+"""Seconds in which a line is printed."""
 
 
 class Interruption(logging.Filter):
@@ -33,10 +39,19 @@ class Interruption(logging.Filter):
                 if signal.getsignal(number) != signal.SIG_IGN:
                     signal.signal(number, self._heed)
 
-    def _heed(self, number: int, _: object) -> None:
+    def _heed(self, number: int, frame: FrameType | None) -> None:
         self.has_come = True
+        if _is_printing(frame):
+            # Snakemake's printing swallows the end of a program: the signal comes once more.
+            again = threading.Timer(A_MOMENT, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+            return
         scheduler = self.scheduler()
         if scheduler is None or number == signal.SIGINT:
+            # Python would have the last words, of coroutines that nobody awaits any more.
+            warnings.simplefilter("ignore")
+            sys.unraisablehook = lambda _: None
             raise SystemExit(LAST_WORDS)
         # It takes a lock that this thread may have.
         threading.Thread(target=scheduler.exit_gracefully).start()
@@ -53,3 +68,12 @@ class Interruption(logging.Filter):
         elif not self.has_come and self.scheduler():
             self.listen()
         return True
+
+
+def _is_printing(frame: FrameType | None) -> bool:
+    """Say whether a handler of `logging` is at work in a frame, or in one that called it."""
+    while frame:
+        if frame.f_code.co_name == logging.Handler.emit.__name__:
+            return True
+        frame = frame.f_back
+    return False

@@ -6,14 +6,17 @@ import pty
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import FIGURE, Template
+from conftest import FIGURE, PATIENCE, Template
 from faults.evidence import interruptible
 
 from replication.plan.interruption import FAILED, LAST_WORDS, SIGNALS, Interruption
@@ -22,7 +25,8 @@ GENTLE = tuple({*SIGNALS} - {signal.SIGINT})
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     before = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, function in before.items():
@@ -45,10 +49,29 @@ def last_words(interruption: Interruption) -> str:
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_planning_ends_at_once(number):
-    interruption = listening()
+    interruption, before = listening(), sys.unraisablehook
     with pytest.raises(SystemExit, match=LAST_WORDS):
         signal.raise_signal(number)
     assert last_words(interruption) == LAST_WORDS
+    # Python tells of a coroutine that nobody awaits, unless it is silent by now.
+    warnings.warn("never awaited", RuntimeWarning, stacklevel=1)
+    assert sys.unraisablehook is not before
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_a_line_is_printed_is_not_lost(number):
+    """Snakemake's handler ends at an exception of this kind, and says nothing."""
+
+    class Printing(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            with suppress(SystemExit):
+                signal.raise_signal(number)
+
+    interruption = listening()
+    Printing().handle(logging.LogRecord("", logging.INFO, "", 0, "Building DAG", (), None))
+    with pytest.raises(SystemExit, match=LAST_WORDS):
+        time.sleep(PATIENCE)
+    assert interruption.has_come
 
 
 @pytest.mark.parametrize("number", GENTLE)
