@@ -77,7 +77,7 @@ def checkout(tmp_path_factory) -> Path:
 
 def commit(folder: Path, message: str) -> None:
     git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", message)
+    git(folder, "commit", "--quiet", "--allow-empty", "--message", message)
 
 
 def make_small(folder: Path) -> None:
