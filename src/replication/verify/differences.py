@@ -268,15 +268,27 @@ def _differences_of_seeds(column: _Column) -> Iterator[Difference]:
     ]
     if "seed" not in labels or not same:
         return
-    for kind, rows in reference.groupby(same, sort=False, dropna=False):
-        tables = [table.loc[rows.index] for table in (reference, found)]
-        was, now = (float(table.groupby("seed")[name].mean().mean()) for table in tables)
-        by_seed = [table.groupby("seed")[_spread_column(name, table)].mean() for table in tables]
-        errors = (float(means.std()) / math.sqrt(means.count()) for means in by_seed)
-        if min(means.count() for means in by_seed) > 1:
+    keys = reference[[*same, "seed"]].dropna(subset="seed")
+    was, now = (_means_over_seeds(keys, table, name) for table in (reference, found))
+    several = (was["seeds"] > 1) & (now["seeds"] > 1)
+    of_errors = STANDARD_ERRORS * np.hypot(was["error"], now["error"])
+    for row, kind in enumerate(was[same].itertuples(index=False, name=None)):
+        if several[row]:
             quantity = _labelled_quantity(f"mean of {name} over seeds", kind)
-            of_errors = STANDARD_ERRORS * math.hypot(*errors)
-            yield from _mean_difference(place, quantity, was, now, OTHER_SEEDS, of_errors)
+            means = float(was["mean"][row]), float(now["mean"][row])
+            yield from _mean_difference(place, quantity, *means, OTHER_SEEDS, of_errors[row])
+
+
+def _means_over_seeds(keys: pd.DataFrame, table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the mean of every kind of row over seeds, its standard error, and their number."""
+    columns = [name, _spread_column(name, table)]
+    values = table.loc[keys.index, columns].set_axis(["mean", "error"], axis="columns")
+    of_seeds = values.groupby([keys[key] for key in keys], sort=False, dropna=False).mean()
+    same = [key for key in keys if key != "seed"]
+    kinds = of_seeds.reset_index().groupby(same, sort=False, dropna=False)
+    return kinds.agg(
+        mean=("mean", "mean"), error=("error", "sem"), seeds=("error", "count")
+    ).reset_index()
 
 
 def _spread_column(name: str, table: pd.DataFrame) -> str:
