@@ -98,6 +98,7 @@ def test_a_whole_result_whose_job_was_stopped_is_repeated(ledger):
     assert counted(ledger) == (0, 0, 0, 1)
 
 
+@pytest.mark.campaign
 def test_snakemake_is_understood(finished_project):
     """A real job that is forced to run again is seen and counted."""
     expected = run_undisturbed(finished_project, quick=False, figure=FIGURE)

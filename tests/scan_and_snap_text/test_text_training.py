@@ -292,6 +292,7 @@ program.main()
 """
 
 
+@pytest.mark.thorough
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
     """Killed while it writes its state once more."""
     job = text_job(updates=300, dropout=0.3, recorded=[0, 1, 50], clip=0.05)

@@ -394,6 +394,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             name: numbers | {"folder": write_texts(folder / name, name)} for name in settings.sets
         },
         "probe": {"steps": 20, "points": 5},
+        "metrics": {"resamples": 20},
         "seeds": [1, 2],
         "experiments": {
             name: {

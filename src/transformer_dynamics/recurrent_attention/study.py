@@ -30,7 +30,7 @@ TWO = {"count": 2}
 """Changes that leave the first two seeds, for the smallest scale."""
 SMALL_METRICS = {
     "accuracy": {"loops": [1, 2, 4, 8, 16], "draws": 1},
-    "exponents": {"boards": 1, "steps": 2, "long": 10},
+    "exponents": {"boards": 1, "steps": 2, "leading": 4, "long": 5},
     "spectrum": {"boards": 1, "steps": 2},
     "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
 }

@@ -316,6 +316,7 @@ def test_all_pages_are_written_or_none(project, monkeypatch):
     assert not (project / "pages").exists()
 
 
+@pytest.mark.thorough
 def test_figures_are_the_same_whoever_draws_them(tmp_path):
     """One after the other, or several processes at once; what is wrong with one stops no other."""
     folder = reference_folder(ROOT, STUDY) / "figures"

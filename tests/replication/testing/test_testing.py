@@ -244,10 +244,10 @@ def test_an_exception_that_is_not_needed_is_refused(small, monkeypatch):
         testing.check_figures_are_functions_of_their_table(small)
 
 
-def test_a_study_that_cannot_be_computed_says_why(tmp_path, monkeypatch):
+def test_a_study_that_cannot_be_computed_says_why(tmp_path, small):
     module = ModuleType(example.__name__)
     vars(module).update(vars(example))
     short = {"experiments": {"printed": {"training": {"updates": 5}}}}
     module.smallest = lambda settings, folder: short
     with pytest.raises(testing.InputError, match="not half learned after 5 updates; do more"):
-        Small.compute(Study("example", module), tmp_path)
+        Small.compute(Study("example", module), tmp_path, processes=small.processes)
