@@ -145,7 +145,7 @@ class Small:
     """Processes that compute it; if none, every call starts one."""
     is_quick: bool = False
     """True if checks make only a part of the study once more: one file of each program that makes
-    data, runs, metrics, tables or evidence, and the runs of one seed. Figures are then drawn once,
+    data or runs, one of every later stage, and the runs of one seed. Figures are then drawn once,
     and not written."""
 
     @classmethod
@@ -211,7 +211,7 @@ class Small:
             # Some paths are relative to where the program starts.
             again = replace(self, folder=folder, jobs=_jobs_of(self.study, self.changes))
         one_of_each = {
-            (task.stage, task.program): path
+            (task.stage, task.program if task.stage in {"data", "runs"} else None): path
             for path, task in reversed([*self.jobs.tasks.items()])
             if task.stage != "figure"
         }
