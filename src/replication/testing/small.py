@@ -43,6 +43,8 @@ for line in sys.stdin:
 """Program of a process that makes files: one line of its input is a folder and its jobs."""
 DONE = "all of them are made"
 """Line that the process prints after the jobs of one line."""
+Runs = Iterator[tuple[tuple[str, int], dict[str, NDArray[Any]]]]
+"""Arrays of runs, by the digest of their recipe and the seed."""
 LONGEST_ANSWER = 1000
 """Characters of the message of a failed job that are shown."""
 
@@ -145,8 +147,8 @@ class Small:
     """Processes that compute it; if none, every call starts one."""
     is_quick: bool = False
     """True if checks make only a part of the study once more: one file of each program that makes
-    data or runs, one of every later stage, and the runs of one seed. Figures are then drawn once,
-    and not written."""
+    data or runs, and one of every later stage; of one seed, a file of runs of each program. Figures
+    are then drawn once, and not written."""
 
     @classmethod
     def compute(
@@ -226,17 +228,23 @@ class Small:
             processes.first.make(folder, [again.arguments(path) for path in made])
         return again, made
 
-    def compute_one_seed(self, random: Random) -> "Small":
-        """Compute data and runs of one seed of every experiment in another folder."""
+    def compute_one_seed(self, random: Random) -> Runs:
+        """Compute runs of one seed, and what they read, in another folder; yield them as `runs`."""
         folder = self.folder / "alone"
         folder.mkdir(exist_ok=True)
         overlay = self.study.one_seed(self.parts.settings, random)
         alone = replace(self, folder=folder, jobs=self.jobs_with(overlay))
+        tasks = dict(alone.tasks("data", "runs"))
+        runs = {path: task for path, task in tasks.items() if task.stage == "runs"}
+        one_of_each = {task.program: path for path, task in reversed(runs.items())}
+        compared = [*one_of_each.values()] if self.is_quick else [*runs]
+        needed = {*compared}
+        for path, task in reversed(tasks.items()):
+            if path in needed:
+                needed.update(task.reads)
         with self._swapped_processes() as processes:
-            replace(alone, processes=processes).make(
-                path for path, _ in alone.tasks("data", "runs")
-            )
-        return alone
+            replace(alone, processes=processes).make(path for path in tasks if path in needed)
+        return alone.runs(compared)
 
     @contextmanager
     def _swapped_processes(self) -> Iterator[Processes]:
@@ -292,12 +300,12 @@ class Small:
         """Return the job that makes a file, without its inputs."""
         return Work(self.jobs.order(path), [], self.output(path), None)
 
-    def runs(self) -> Iterator[tuple[tuple[str, int], dict[str, NDArray[Any]]]]:
-        """Yield the arrays of every seed by the digest of their recipe and the seed."""
-        for path, task in self.tasks("runs"):
-            recipe = self.jobs.recipe(path)
-            arrays = read_arrays(self.folder / path, recipe, list(task.seeds))
-            for index, seed in enumerate(task.seeds):
+    def runs(self, paths: Iterable[str] | None = None) -> Runs:
+        """Yield the arrays of every seed of some files, or of all, by recipe's digest and seed."""
+        for path in paths or (path for path, _ in self.tasks("runs")):
+            recipe, seeds = self.jobs.recipe(path), self.jobs.tasks[path].seeds
+            arrays = read_arrays(self.folder / path, recipe, list(seeds))
+            for index, seed in enumerate(seeds):
                 own = {name: values[index] for name, values in arrays.items()}
                 yield (recipe.digest, seed), own
 
