@@ -19,6 +19,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Tests start `make`, as a user does; one that starts tests would tell it that it is its child.
+for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+    os.environ.pop(name, None)
 # What is imported stays: to look for garbage in it, hundreds of times, takes a tenth of the time.
 gc.disable()
 
@@ -224,7 +227,7 @@ def _skipped_without_packages() -> Iterator[None]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before a test is there. Processes of tests share a server, which imports much."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if hasattr(config, "workerinput"):
         Project.pythons = Pythons(Path(config.workerinput["pythons"]))
     else:
         Project.pythons = server = Server()
@@ -275,7 +278,7 @@ def template(tmp_path: Path) -> Template:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """All of the template: figures, verdicts, page, reference. Processes of tests share it."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if hasattr(config, "workerinput"):
         folder = folder.parent
     with (folder / "finished.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
