@@ -278,7 +278,7 @@ def template(tmp_path: Path) -> Template:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """All of the template: figures, verdicts, page, reference. Processes of tests share it."""
     folder = tmp_path_factory.getbasetemp()
-    if hasattr(config, "workerinput"):
+    if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
     with (folder / "finished.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
