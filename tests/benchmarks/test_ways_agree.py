@@ -24,6 +24,7 @@ from transformer_dynamics.encoders.artificial import SIZES
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import PairJob
 
+pytestmark = pytest.mark.thorough
 SHAPE = {"placement": "pre", "depth": 2, "width": 16, "length": 8}
 TRAINING = {
     "optimiser": "adam", "rate": 1e-3, "steps": 1, "batch_size": 4, "points": 1, "slice": 4,

@@ -340,6 +340,6 @@ def test_the_peak_does_not_depend_on_where_time_ends(visit, until):
     told = page.locator("#x-numbers").inner_text()
     peak = float(re.search(r"near update ([\d.]+)\.$", told)[1])
     classes = sequence_classes(SETTINGS.mixtures["syn_medium_1"])
-    times = np.linspace(0, 60, 2401)
+    times = np.linspace(0, 60, 601)
     rates = np.gradient(population_flow(classes, 2.0, 0.2, times).exponents[:, 0], times)
     assert peak == pytest.approx(times[rates.argmax()], rel=0.1)

@@ -58,6 +58,8 @@ def evidence(claim: str, folder: Path, jobs: Jobs = JOBS) -> pd.DataFrame:
     return pq.read_table(output).to_pandas()
 
 
+# Quick tests judge each of these claims in `test_studies`, against the reference.
+@pytest.mark.thorough
 @pytest.mark.parametrize("claim", COMPUTED, ids=lambda claim: claim.id)
 def test_deterministic_claims_are_measured_and_judged(claim, tmp_path):
     table = evidence(claim.id, tmp_path)

@@ -16,6 +16,8 @@ from replication.plan.configuration import configure as configured
 from replication.plan.jobs import Jobs
 from replication.testing.small import Small
 
+# Quick tests compute the study, smaller, in `test_studies`.
+pytestmark = pytest.mark.thorough
 FIGURES = ("fig7", "fig10", "wikitext_dynamics", "wikitext_switches", "wikitext_sensitivity")
 CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T24h", "T25a", "T25c")
 TABLES = ("figures/fig7.csv", "figures/fig10.csv", "figures/wikitext_dynamics.csv")
@@ -111,7 +113,7 @@ class Drawn(Small):
 
 @pytest.fixture(
     scope="module",
-    params=["one process", pytest.param("workflow", marks=pytest.mark.thorough)],
+    params=["one process", "workflow"],
 )
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with tables, verdicts and Figure 10."""
@@ -121,7 +123,6 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return in_one_process(tmp_path_factory.mktemp("made"))
 
 
-@pytest.mark.thorough
 def test_figures_and_verdicts_are_made(text_project: Project):
     for figure in FIGURES:
         content = (text_project.folder / f"figures/{figure}.pdf").read_bytes()
@@ -217,12 +218,10 @@ def test_panels_say_what_stands_behind_them(made: Path):
     assert "<!-- WikiText-103 -->" not in content
 
 
-@pytest.mark.thorough
 def test_nothing_reruns_when_nothing_changed(text_project: Project):
     assert text_project.planned(STUDY) == {}
 
 
-@pytest.mark.thorough
 def test_another_corpus_reruns_what_is_made_of_it(text_project: Project):
     text = text_project.folder / "own text/valid.txt"
     file = text_project.folder / "config/quick.yaml"

@@ -11,6 +11,7 @@ import pytest
 from conftest import EXAMPLE, FIGURE, STUDIES, Template
 from fontTools.ttLib import TTFont
 from matplotlib import get_data_path
+from tiers import quick_first
 
 from replication.base.commit import commit_name
 from replication.base.process import (
@@ -38,6 +39,8 @@ STYLE = "font.family: serif\naxes.grid: True\nsavefig.transparent: True\nsvg.fon
 BROKEN = "raise SystemExit('this is not the module that was meant')"
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 NOTEBOOK = "module://matplotlib_inline.backend_inline"
+COMPILED_ANEW = "no assertions and no docstrings"
+"""Name of those in which a job compiles all that it imports."""
 SURROUNDINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     # By name: variables, and texts by file of the working folder or of the home.
     "a locale without letters": (ASCII, {}),
@@ -57,7 +60,7 @@ SURROUNDINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "modules of the user's own": ({"PYTHONNOUSERSITE": ""}, {
         f"home/.local/lib/python3.{sys.version_info[1]}/site-packages/usercustomize.py": BROKEN}),
     "warnings as errors": ({"PYTHONWARNINGS": "error"}, {}),
-    "no assertions and no docstrings": ({"PYTHONOPTIMIZE": "2"}, {}),
+    COMPILED_ANEW: ({"PYTHONOPTIMIZE": "2"}, {}),
     "a Python for developers": ({"PYTHONDEVMODE": "1", "PYTHONVERBOSE": "1"}, {}),
     "a Python that stays": ({"PYTHONINSPECT": "1"}, {}),
     "another seed of hashes": ({"PYTHONHASHSEED": "7"}, {}),
@@ -135,9 +138,10 @@ def test_one_of_the_surroundings(name, template, finished, orders):
     assert made == {path: (finished.folder / path).read_bytes() for path in made}
 
 
-def test_all_of_the_surroundings_at_once(template, finished, orders):
+@pytest.mark.parametrize("without", quick_first([{COMPILED_ANEW}, set()]), ids=["most", "all"])
+def test_surroundings_at_once(without, template, finished, orders):
     together = {}
-    for name in SURROUNDINGS:
+    for name in SURROUNDINGS.keys() - without:
         together |= surround(template, name)
     made = make(template, orders, together)
     assert made == {path: (finished.folder / path).read_bytes() for path in made}

@@ -1,6 +1,5 @@
 """The configuration refuses what it does not know, and what is generated from it is current."""
 
-import difflib
 import json
 import re
 import shlex
@@ -19,22 +18,9 @@ from referencing.jsonschema import DRAFT202012
 from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Name, Strict
 from replication.base.yaml_files import read_yaml
-from replication.documents.generate import generated_files
 from replication.plan.configuration import configuration_type, configure, default_sections
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
-
-
-def test_generated_files_are_current():
-    for path, generated in generated_files().items():
-        difference = difflib.unified_diff(
-            (ROOT / path).read_text().splitlines(),
-            generated.splitlines(),
-            path,
-            "generated",
-            lineterm="",
-        )
-        assert not (text := "\n".join(difference)), f"run python -m replication generate\n{text}"
 
 
 def test_default_file_changes_nothing():
