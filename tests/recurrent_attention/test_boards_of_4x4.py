@@ -4,6 +4,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
+from tiers import quick_first
 from hypothesis import given
 from hypothesis import strategies as st
 from sudoku import ALL_FOUR, enumerated_once, grids_of, job_of, of_four
@@ -20,7 +21,7 @@ def unique_of_all():
     return unique_masks(ALL_FOUR)
 
 
-@pytest.mark.parametrize(("valid", "test"), [(34, 34), (20, 60)])
+@pytest.mark.parametrize(("valid", "test"), quick_first([(34, 34), (20, 60)]))
 def test_parts_share_no_grid(valid, test):
     """As many grids are held out as the settings say, and a large sample uses all that it may."""
     parts, held_out = ("train", "valid", "test"), {"valid": valid, "test": test}

@@ -27,6 +27,7 @@ def six_classes():
     return grid_classes("6x6")
 
 
+@pytest.mark.thorough
 def test_there_are_28200960_grids():
     named = six_classes()
     assert len(np.unique(named, axis=0)) * 720 == 28_200_960

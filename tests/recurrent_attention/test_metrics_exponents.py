@@ -109,6 +109,7 @@ def test_all_exponents_have_the_mean_that_is_measured():
     np.testing.assert_allclose(means["mean"], table["nonnull"], rtol=0, atol=1e-8)
 
 
+@pytest.mark.thorough
 def test_a_long_time_forgets_the_start():
     model = MODELS["unnormalised"]
     parameters = run_parameters(run(model), DOUBLE)

@@ -61,6 +61,7 @@ def test_without_records_what_is_current_stays(project):
     assert project.planned(*FIGURES, PAGE) == {}
 
 
+@pytest.mark.thorough
 def test_a_file_that_came_after_its_record_tells_by_itself_what_made_it(project, finished):
     """As from a run without records, or copied from elsewhere; one that is the same stays."""
     project.run(FIGURE, "--configfile", "other.yaml")
@@ -102,6 +103,7 @@ def edit_unseen(path: Path) -> None:
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
+@pytest.mark.thorough
 def test_what_people_read_is_made_anew_if_somebody_edited_it(project):
     """And a comparison with the reference names it until then."""
     targets = [*dict.fromkeys(EDITED.values())]

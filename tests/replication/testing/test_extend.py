@@ -85,6 +85,7 @@ def test_the_files_behind_a_figure_are_there_and_few():
     assert all((ROOT / path).is_file() for path in listed)
 
 
+@pytest.mark.thorough
 def test_a_figure_of_an_existing_kind_is_one_file_and_a_claim_on_it_another(copy):
     assert copy.follow("A figure of an existing kind") == {"slow.yaml"}
     assert (copy.folder / "figures/example/slow.pdf").is_file()

@@ -40,6 +40,7 @@ def test_last_command_makes_a_figure(with_new_paper):
     assert (with_new_paper.folder / FIGURES[1]).read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.thorough
 def test_equal_names_in_two_studies_do_not_collide(with_new_paper):
     """Both have a claim C1 and a figure fig1; what one of them changes is not seen in the other."""
     folder = with_new_paper.folder

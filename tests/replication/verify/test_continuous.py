@@ -328,6 +328,7 @@ def checkout(root: Path, tables: dict[str, bytes], project: Template) -> Path:
     return root
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("warm_python")
 def test_figures_are_drawn_side_by_side_without_computing(finished, tmp_path):
     study = Path(FIGURE).parent.name

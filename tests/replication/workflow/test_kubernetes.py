@@ -28,6 +28,7 @@ def test_dry_run_plans_the_jobs_of_a_local_run_of_all_studies(project: Project) 
     assert project.planned(*targets, *PROFILE) == project.planned(*targets)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("rsync"), reason="the storage provider copies with rsync")
 def test_storage_keeps_the_same_bytes(finished: Template, tmp_path: Path) -> None:
     kept = tmp_path / "kept in storage"
