@@ -61,6 +61,7 @@ def on_classes(metric: str, runs: dict) -> Measured:
                         "iteration": iteration,
                         "eta_z": eta_z,
                         "ratio": ratio,
+                        "num_last": 1,
                         "sequence_class": number,
                         "token": token,
                         metric: value,

@@ -31,7 +31,6 @@ from transformer_dynamics.scan_and_snap.claims import (
     figures_4_5,
     figures_6_11_12,
     tables,
-    trajectory,
 )
 from transformer_dynamics.scan_and_snap.claims.tables import Measured
 
@@ -423,10 +422,10 @@ def test_descent_of_the_recall():
 
 def test_largest_share(ends):
     expect(
-        trajectory.largest_share(ends),
+        figures_6_11_12.largest_share(ends),
         ("seed",),
         {
-            (f"eta_Z 1, {ratio}", seed): share
+            (f"num_last 1, eta_Z 1, {ratio}", seed): share
             for (ratio, seed), share in {
                 (R1, 3): 0.75,
                 (R10, 3): 0.375,
@@ -435,3 +434,35 @@ def test_largest_share(ends):
             }.items()
         },
     )
+
+
+def snapping(motions: dict, times=(0, 100, 6400)) -> Measured:
+    """Attention that moves as far as is given between records, in one of two classes."""
+    places = {rates: np.cumsum([0, *moved]) for rates, moved in motions.items()}
+    runs = {
+        (3, *rates): {
+            time: [[P[0] - at, *P[1:4], P[4] + at], P]
+            for time, at in zip(times, moved, strict=True)
+        }
+        for rates, moved in places.items()
+    }
+    return on_classes("attention", runs)
+
+
+def test_motion_of_the_snap_and_past_it():
+    """Half of |.|_1 is what one token gives to another; the mean over classes is half of that."""
+    found = snapping({(1, 1): (0.1, 0.01), (1, 10): (0.1, -0.1), (3, 1): (0.02, 0.04)})
+    cells = [f"num_last 1, eta_Z {z}, eta_Y/eta_Z {r}" for z, r in ((1, 1), (1, 10), (3, 1))]
+    snapped, past = (dict(zip(cells, values, strict=True)) for values in (
+        (0.05, 0.05, 0.01), (0.1, 1, 2)))  # fmt: skip
+    for measure, values in (
+        (figures_6_11_12.motion_of_the_snap, snapped), (figures_6_11_12.motion_past_the_snap, past),
+    ):  # fmt: skip
+        expect(measure(found), ("seed",), {(cell, 3): value for cell, value in values.items()})
+
+
+@pytest.mark.parametrize("times", [(50, 100, 6400), (0, 100, 200, 6400)])
+def test_the_snap_needs_three_records(times):
+    moved = (0.1,) * (len(times) - 1)
+    with pytest.raises(InputError, match="records of the start, the snap and the end"):
+        figures_6_11_12.motion_past_the_snap(snapping({(1, 1): moved}, times))

@@ -279,7 +279,11 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     twenty = {"sampling": {"steps": 20}, "training": {"recorded": [5, 10]}}
     past_t_0 = {"sampling": {"steps": 400}, "training": {"recorded": [0, 7, 11, 102, 200, 300]}}
     stages = {"sampling": {"steps": 163}, "training": {"recorded": [0, 14, 41]}}
-    own = {"four_stages": stages, "after_the_transition": past_t_0, "long_training": twenty}
+    slow = {"sampling": {"steps": 90}, "training": {"recorded": [0, 27, 40, 60, 70, 80]}}
+    own = {
+        "four_stages": stages, "after_the_transition": past_t_0, "long_training": twenty,
+        "within_assumptions": slow,
+    }  # fmt: skip
     shown, two = {"iterations": [0, 5, 10]}, {"seeds": {"count": 2}}
     # Of seeds whose random start reverses a pair of tokens.
     reversed_in = {"random_start": {"seeds": {"first": 203, "count": 2}}}

@@ -1,4 +1,4 @@
-"""Figures 6, 11 and 12: entropy of attention on distinct tokens, and their recall."""
+"""Figures 6, 11 and 12: entropy of attention on distinct tokens, their recall, and what is left."""
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,8 @@ THRESHOLD = 2
 """eta_Y/eta_Z from which on the paper sees the entropy rise."""
 CELL = {"num_last": "num_last", "eta_z": "eta_Z", "ratio": "eta_Y/eta_Z"}
 """Columns that tell comparisons apart, and what they are called."""
+CLASSES = (*CELL, "seed", "sequence_class")
+"""Columns that tell the sequence classes of all runs apart."""
 
 
 def entropy_against_eta_z(entropy: Measured) -> pd.DataFrame:
@@ -117,6 +119,42 @@ def _join_printed(reference: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
             "the runs lack cells of Figure 6 that are printed; train all of them"
         )
     return both
+
+
+def largest_share(attention: Measured) -> pd.DataFrame:
+    """Return the largest attention on one token at the end of training, mean over classes."""
+    largest = last_rows(attention).groupby([*CLASSES])["attention"].max()
+    return _mean_over_classes(largest.rename("value"))
+
+
+def motion_of_the_snap(attention: Measured) -> pd.DataFrame:
+    """Return the total variation distance |c_n(t) - c_n(0)|_1/2, t the second record."""
+    snap, _ = _distances(attention)
+    return _mean_over_classes(snap.rename("value") / 2)
+
+
+def motion_past_the_snap(attention: Measured) -> pd.DataFrame:
+    """Return |c_n(end) - c_n(t)|_1 over |c_n(t) - c_n(0)|_1, each a mean over classes."""
+    snap, rest = (_mean_over_classes(each.rename("value")) for each in _distances(attention))
+    return rest.assign(value=rest["value"] / snap["value"])
+
+
+def _distances(attention: Measured) -> tuple[pd.Series, pd.Series]:
+    """Return |c_n(t) - c_n(0)|_1 and |c_n(end) - c_n(t)|_1 of every class, t the second record.
+
+    Raises:
+        UnmeasurableError: if there are other records than these three.
+    """
+    wide = attention.table.pivot(index=[*CLASSES, "token"], columns="iteration", values="attention")
+    times = [*map(int, wide.columns)]
+    if len(times) != 3 or times[0] > 0:
+        raise UnmeasurableError("records of the start, the snap and the end are needed")
+    steps = wide.diff(axis=1).abs().groupby([*CLASSES]).sum()
+    return steps[times[1]], steps[times[2]]
+
+
+def _mean_over_classes(values: pd.Series) -> pd.DataFrame:
+    return name_cells(values.groupby([*CELL, "seed"]).mean().reset_index(), **CELL)
 
 
 def _entropy_after_training(entropy: Measured) -> pd.DataFrame:

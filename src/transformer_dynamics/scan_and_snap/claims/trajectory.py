@@ -140,12 +140,6 @@ def motion_after_over_before(attention: Measured, metrics: MetricSettings) -> pd
     return evidence_rows(after / before, found, RATES)
 
 
-def largest_share(attention: Measured) -> pd.DataFrame:
-    """Return the largest attention on one token at the end of training, mean over classes."""
-    found = read_runs(attention)
-    return evidence_rows(found.array[:, -1].max(axis=-1).mean(axis=-1), found, RATES)
-
-
 def exponent_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
     """Return the power of eta_Y as which the time of the largest dB_n/dt goes, by mixture."""
     table = _table_from_start(growth)
