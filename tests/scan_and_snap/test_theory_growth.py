@@ -219,7 +219,7 @@ def test_impossible_times_are_refused():
 
 
 def test_theorem_4_rises_less_past_the_transition_than_before():
-    """B_n from t_0 to update 6,400, over that up to t_0, with C_0 and rates of the claim T20c."""
+    """B_n from t_0 to update 6,400, over that up to t_0, with C_0 and rates of the claim T20a."""
     rises = []
     correlation, num_classes, size = 0.722, 2, 33
     for eta_z, ratio in ((0.2, 1.0), (0.2, 10.0), (3.0, 1.0)):

@@ -37,10 +37,10 @@ def test_metadata_stay_at_the_top_of_a_document(tmp_path):
 
 @pytest.fixture(scope="module")
 def studies():
-    """Two studies with their references."""
+    """Some studies with their references."""
     return [
         StudyResults(JOBS.studies[name], read_reference(reference_folder(ROOT, name))[0])
-        for name in ("scan_and_snap", "example")
+        for name in ("scan_and_snap", "gradient_heterogeneity", "example")
     ]
 
 
@@ -55,8 +55,8 @@ def test_a_verdict_is_of_the_own_study_or_of_the_one_that_is_named(studies):
     assert filled('{{ judged("C3", "scan_and_snap/T22d") }}', studies) == (
         "[C3](claims.md#C3): does not hold; [T22d](../scan_and_snap/claims.md#T22d): reproduced"
     )
-    assert filled('{{ judged("scan_and_snap/T20c") }}', studies) == (
-        "[T20c](../scan_and_snap/claims.md#T20c): does not hold, declared late, 0 of 3 hold"
+    assert filled('{{ judged("gradient_heterogeneity/H2j") }}', studies) == (
+        "[H2j](../gradient_heterogeneity/claims.md#H2j): in part, declared late, 1 of 2 hold"
     )
     both = 'E1 {{ judged("C1") }}'
     assert "../../../docs/example" in filled(both, studies, "src/papers/example/README.md")
