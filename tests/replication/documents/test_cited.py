@@ -37,11 +37,12 @@ def test_metadata_stay_at_the_top_of_a_document(tmp_path):
 
 @pytest.fixture(scope="module")
 def studies():
-    """Some studies with their references."""
-    return [
-        StudyResults(JOBS.studies[name], read_reference(reference_folder(ROOT, name))[0])
-        for name in ("scan_and_snap", "gradient_heterogeneity", "example")
-    ]
+    """Two studies with their references."""
+    return [with_reference(name) for name in ("scan_and_snap", "example")]
+
+
+def with_reference(name):
+    return StudyResults(JOBS.studies[name], read_reference(reference_folder(ROOT, name))[0])
 
 
 def filled(template, studies, document="docs/example/notes.md"):
@@ -55,8 +56,9 @@ def test_a_verdict_is_of_the_own_study_or_of_the_one_that_is_named(studies):
     assert filled('{{ judged("C3", "scan_and_snap/T22d") }}', studies) == (
         "[C3](claims.md#C3): does not hold; [T22d](../scan_and_snap/claims.md#T22d): reproduced"
     )
-    assert filled('{{ judged("gradient_heterogeneity/H2j") }}', studies) == (
-        "[H2j](../gradient_heterogeneity/claims.md#H2j): in part, declared late, 1 of 2 hold"
+    late = [with_reference("gradient_heterogeneity"), *studies]
+    assert filled('{{ judged("gradient_heterogeneity/H2j") }}', late) == (
+        "[H2j](../gradient_heterogeneity/claims.md#H2j): in part, declared late, 1 of 2 hold, 1 open"
     )
     both = 'E1 {{ judged("C1") }}'
     assert "../../../docs/example" in filled(both, studies, "src/papers/example/README.md")

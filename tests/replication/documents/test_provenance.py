@@ -261,7 +261,7 @@ def test_the_notes_count_every_claim_once_and_show_the_headlines(home):
     claims = study.registry.claims
     assert sum(numbers) == len(claims)
     headed = [claim.headline for claim in claims if claim.headline]
-    assert len(headed) == len(headlines.splitlines()) - 2 == 5
+    assert len(headed) == len(headlines.splitlines()) - 2 == 6
     assert all(words in headlines for words in headed)
     assert not any(claim.headline for claim in claims if claim.group not in (SHOWN, THEORY))
     verdicts = read_reference(reference_folder(ROOT, study.study.name))[0].verdicts
