@@ -4,11 +4,11 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from tiers import quick_first
 from hypothesis import given
 from hypothesis import strategies as st
 from sudoku import ALL_FOUR, enumerated_once, grids_of, job_of, of_four
 from tables import SETTINGS, STUDY
+from tiers import quick_first
 
 from replication.study.registry import read_registry
 from transformer_dynamics.recurrent_attention.data.boards import sample
