@@ -193,10 +193,10 @@ def test_a_wrong_claim_is_seldom_said_to_hold(key):
     """At the edge of its range, with the spreads and the skewness of the seeds as they are.
 
     The level is that of normal seeds. Of ten skewed ones a t test errs several times as often, as
-    in T20b, where two seeds in ten are far off; its mean is far inside all the same. So are some of
-    the eleven comparisons of H9f, of which one is enough to err. Fewer seeds do
-    not show how skewed they are, so normal ones stand in for them: of five, drawn again from
-    themselves, one normal sample in ten would seem to err in a quarter of all cases.
+    in T20d and H9f, where one of 48 or of eleven comparisons is enough to err; in T20d every single
+    seed is within the bound. Fewer seeds do not show how skewed they are, so normal ones stand in
+    for them: of five, drawn again from themselves, one normal sample in ten would seem to err in a
+    quarter of all cases.
     """
     rng = np.random.default_rng(3)
     test = CLAIMS[key].test
