@@ -59,6 +59,8 @@ JOBS = Jobs.of(DEFAULTS, STUDIES)
 """All of a plain run."""
 LONGEST = ("replication", "scan_and_snap_text")
 """Folders of tests that take minutes."""
+BEING_WRITTEN = "*.pyc.*"
+"""Compiled files that another process is about to rename."""
 EXAMPLE = "src/transformer_dynamics/example"
 """The template, which is small: what tests of the engine compute."""
 FIGURES = ("figures/example/fig1.pdf", "figures/example/fig2.pdf")
@@ -96,7 +98,7 @@ class Project:
         for name in PRODUCT:
             source = ROOT / name
             if source.is_dir():
-                ignored = shutil.ignore_patterns(*without)
+                ignored = shutil.ignore_patterns(*without, BEING_WRITTEN)
                 shutil.copytree(source, self.folder / name, ignore=ignored)
             else:
                 shutil.copy(source, self.folder / name)
