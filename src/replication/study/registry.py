@@ -137,6 +137,13 @@ class Sentence(Strict):
     """Mark of a sentence that no claim decides."""
     why: Text | None = None
     """Reason why no claim decides the sentence, or the limit of what its claims can tell."""
+    plain: Text | None = None
+    """Finding in at most 12 words, shown beside the mark; a template that cites verdicts."""
+    errata: list[Number] = []
+    """Numbers of the errata that touch the sentence and do not decide it."""
+    departs: dict[Text, Text] = {}
+    """Reason why the sentence does not depend on a setting, by setting of `PaperSettings.regime`
+    from which the runs of its claims depart."""
 
     @model_validator(mode="after")
     def _check_decided(self) -> Self:
@@ -158,6 +165,29 @@ class Sentence(Strict):
         """
         decided_by = (self.claims, self.study) == (other.claims, other.study)
         return decided_by and without_latex(self.words) == without_latex(other.words)
+
+
+class Range(Strict):
+    """The values of a setting in a paper, from a least to a largest one."""
+
+    at_least: float
+    at_most: float
+
+
+Setting = bool | int | float | str
+"""Value of a setting."""
+PaperValues = Range | Setting | list[Setting]
+"""Values of a setting in a paper: a range, one value, or several."""
+
+
+class PaperSettings(Strict):
+    """The settings of a paper's runs, by setting of a job, such as `training.momentum`."""
+
+    regime: dict[Text, PaperValues] = {}
+    """Settings on which a result can depend in kind: momentum, rates, start, horizon, number of
+    loops, optimiser. A sentence whose claims depart from one says why it does not depend on it."""
+    scale: dict[Text, PaperValues] = {}
+    """Settings of size: model, data, number of updates. `Registry.scale` tells departures."""
 
 
 class Abstract(Strict):
@@ -208,6 +238,8 @@ class Registry(Strict):
     scale: Text | None = None
     """Scale of claims about training, if it is smaller than the paper's: models, data and updates,
     and after a semicolon those of the paper."""
+    paper_settings: PaperSettings = PaperSettings()
+    """Settings of the paper's runs, with which those behind the abstract's marks are compared."""
     robustness: list[Robustness] = []
     """Comparisons over seeds that do not count for verdicts."""
     cells: Text | None = None
