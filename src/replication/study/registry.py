@@ -238,6 +238,9 @@ class Registry(Strict):
     scale: Text | None = None
     """Scale of claims about training, if it is smaller than the paper's: models, data and updates,
     and after a semicolon those of the paper."""
+    seeds_share: Text | None = None
+    """Things that all seeds of an experiment share, such as a split or a set of test boards:
+    intervals over seeds do not generalise over them. None if seeds draw everything anew."""
     paper_settings: PaperSettings = PaperSettings()
     """Settings of the paper's runs, with which those behind the abstract's marks are compared."""
     robustness: list[Robustness] = []
