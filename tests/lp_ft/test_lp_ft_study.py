@@ -39,6 +39,7 @@ def test_the_default_runs():
         "tuning": 4 * 4 * 2,
         "tuning_larger": 2 * 2 * 2,
         "larger": 2 * 3 * 6,
+        "scaled": 3 * 2 * 6,
         "equal_rate": 2 * 2 * 2 * 5,
         "scale": 4 * 2 * 8,
         "scale_ood": 4 * 2 * 8,
