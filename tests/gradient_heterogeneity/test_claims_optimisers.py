@@ -135,15 +135,20 @@ def test_likeness():
     assert said("H6a", {ALIKE: steps({"adam": 0.5, "sgd_momentum": 0.45})}) == {"none"}
 
 
-def test_rates_of_blocks():
-    own = {"task": "trec6", "classes": 6, "clip": 0.0, "optimiser": "sgd"}
-    one = own | {"case": "q0", "value": 0.5}
-    more = own | {"case": "q1", "exponent": 1.0, "value": 0.9}
+def coordinates(sgd, sign, block=0.3):
+    own = {"task": "trec6", "classes": 6, "clip": 0.0}
+    rows = [
+        {"case": f"q{q:g}", "exponent": q, "optimiser": name, "value": at_zero + slope * q} | own
+        for name, (at_zero, slope) in (("sgd", sgd), ("signsgd", sign))
+        for q in (0.0, 0.5, 1.0)
+    ]
+    many = {"case": "block_rates", "optimiser": "sgd", "block_rates": True, "value": block}
+    return endpoints([*rows, many | own])
 
+
+def test_rates_of_blocks():
     def table(ends):
-        return {
-            OWN: endpoints([one, more, own | {"case": "b", "block_rates": True, "value": ends}])
-        }
+        return {OWN: coordinates((0.5, 0.3), (0.5, 0.1), ends)}
 
     assert means(evidence("H13a", table(0.3))) == {"one rate minus a rate by block": 0.2}
     assert verdict("H13a", table(0.3)) == "replicated"
