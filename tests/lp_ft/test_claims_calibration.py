@@ -42,15 +42,15 @@ def test_errors():
     assert means("L14b", honest)["CR: LP-LoRA minus LoRA"] == pytest.approx(0.05, abs=1e-9)
     assert means("L14c", honest)["CR: LP-FT minus FT"] == pytest.approx(0.21, abs=1e-9)
     assert means("L14d", honest)["CR: LP-FT minus FT"] == pytest.approx(math.log(2), abs=0.01)
-    assert means("L15c", honest)["CR: LP-FT minus FT"] == pytest.approx(0, abs=1e-9)
+    assert means("L15g", honest)["CR: LP-FT minus FT"] == pytest.approx(0, abs=1e-9)
     other = calibration(turned(BEFORE), temperatures=turned(hot))
     for claim in ("L14a", "L14b", "L14c", "L14d"):
         assert verdict(claim, honest) == "replicated"
         assert said(claim, other) == {"fails"}
     assert said("L14a", calibration(dict.fromkeys(BEFORE, 0.05))) == {"none"}
-    assert verdict("L15c", honest) == "replicated"
+    assert verdict("L15g", honest) == "replicated"
     worse = calibration(BEFORE, after={**dict.fromkeys(BEFORE, 0.03), "lp_ft": 0.09})
-    assert verdict("L15c", worse) == "does not hold"
+    assert verdict("L15g", worse) == "does not hold"
 
 
 def test_small_sets_are_not_judged():
@@ -75,10 +75,9 @@ def test_improvements():
     # A large error that scaling does not take off is no improvement.
     left = calibration(BEFORE, after={**dict.fromkeys(BEFORE, 0.03), "lp_ft": 0.12})
     assert verdict("L15a", left) == "does not hold"
-    assert means("L15d", honest) == {
+    assert means("L15f", honest) == {
         f"{name}: LP-FT": pytest.approx(0.09, abs=1e-9) for name in ("TREC-6", "CR")
     }
-    assert (verdict("L15d", honest), verdict("L15d", left)) == ("replicated", "does not hold")
-    assert said("L15d", left) == {"none"}
+    assert (verdict("L15f", honest), verdict("L15f", left)) == ("replicated", "open")
     worse = calibration(BEFORE, after={**dict.fromkeys(BEFORE, 0.03), "lp_ft": 0.2})
-    assert said("L15d", worse) == {"fails"}
+    assert said("L15f", worse) == {"fails"}

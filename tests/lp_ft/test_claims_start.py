@@ -64,7 +64,7 @@ def lengths(probe):
 
 
 def test_what_is_said_of_long_heads_is_judged_where_the_probe_is_long():
-    """On CB the probe is half as long as the random head, on CR neither long nor short."""
+    """On CB the probe is half as long as the random head, on CR one and a half times."""
     found = {
         column: dict(zip((PROBE, RANDOM, LONG_RANDOM, SHORT_PROBE), values, strict=True))
         for column, values in (
@@ -86,16 +86,6 @@ def test_what_is_said_of_long_heads_is_judged_where_the_probe_is_long():
     tables[2].job.long_probe = 1.4
     assert [*means("B1d", *tables)][2:] == ["CR, all samples", "CR, a subset"]
     assert len(means("L10b", *tables)) == 6
-    assert means("B1j", *tables) == {
-        f"CB, {part}": pytest.approx(0.55, abs=1e-6) for part in ("all samples", "a subset")
-    }
-    # The one short probe is that of CB, a set that does not count.
-    assert verdict("B1j", *tables) == "not tested"
-    assert verdict("B1j", *heads(sets=["cr"], head_norm=lengths(0.5), **found)) == "replicated"
-    with pytest.raises(UnmeasurableError, match="no probe is shorter"):
-        verdict("B1j", tables[0], tables[2])
-    other = found | {"ft_ratio": {**found["ft_ratio"], PROBE: 0.2, RANDOM: 0.9}}
-    assert verdict("B1j", *heads(sets=["cr"], head_norm=lengths(0.5), **other)) == "does not hold"
 
 
 def p_terms(probe, long_random):
@@ -113,39 +103,6 @@ def test_p_terms():
     # A probe that is not at its optimum has a P term like any other head.
     other = p_terms(probe=(1000.0, 400.0), long_random=(2.5, 50.0))
     assert verdict("B1f", *other) == verdict("B1g", *other) == "does not hold"
-
-
-def scalars(name, value, draws=3):
-    rows = [
-        {"method": method, "draw": draw, "parameters": parameters,
-         "values": {"scalar": value * (1 + 0.1 * (draw - 1)) * (1 if parameters == "all" else 5)}}
-        for method in ("lora", "lp_lora")
-        for draw in range(draws)
-        for parameters in ("all", "adapted")
-    ]  # fmt: skip
-    return of_set(name, *rows)
-
-
-def test_ratio_of_adapters():
-    """F is 10^4 and 10^3 long; times .001 it is 10 and 1, beside P of 2.5 and 50, or of 20."""
-    every = (PROBE, RANDOM, LONG_RANDOM, SHORT_PROBE)
-    f = {head: {"all": 1e4, "subset": 1e3} for head in every}
-    columns = {"f_term": f, "ft_ratio": dict.fromkeys(f, 0.9)}
-
-    def terms(on_all, on_some):
-        given = {head: {"all": on_all, "subset": on_some} for head in every}
-        return heads(p_term=given, **columns)
-
-    known = [scalars("cb", 0.001), scalars("cr", 0.001)]
-    expected = 10 / 12.5 - 1 / 51
-    assert means("B1h", *terms(2.5, 50.0), *known) == {
-        name: pytest.approx(expected, abs=0.01) for name in ("CB", "CR")
-    }
-    assert verdict("B1h", *terms(2.5, 50.0), *known) == "replicated"
-    assert verdict("B1h", *terms(1000.0, 0.1), *known) == "does not hold"
-    assert verdict("B1h", *terms(20.0, 2.0), *known) == "does not hold"
-    with pytest.raises(UnmeasurableError, match="no condition to measure"):
-        verdict("B1h", *terms(2.5, 50.0), scalars("rte", 0.001))
 
 
 def first_steps(features, logits):
@@ -188,12 +145,12 @@ def test_smaller_errors():
     assert verdict("L20", deltas(0.2, 0.8)) == "does not hold"
 
 
-def rows(ft, lp_ft, own=0.99):
-    """Mean cosines with the random head, of two rows that differ, and with its own start."""
+def rows(ft, lp_ft):
+    """Mean cosines with the random head, of two rows that differ."""
     found = trained(
         *(
             {"texts": name, "method": method, "row": row,
-             "values": {"random_cosine": mean + shift, "cosine": own + shift}}
+             "values": {"random_cosine": mean + shift}}
             for name in SETS
             for method, mean in (("ft", ft), ("lp_ft", lp_ft))
             for row, shift in ((0, -0.005), (1, 0.005))
@@ -210,9 +167,8 @@ def test_rows():
         f"{name}: FT": pytest.approx(0.99) for name in ("CB", "TREC-6", "CR")
     }
     assert means("L18b", honest)["CB: LP-FT"] == pytest.approx(0.05)
-    assert means("L18c", honest)["CB: LP-FT"] == pytest.approx(0.99)
-    for claim in ("L18a", "L18b", "L18c"):
+    for claim in ("L18a", "L18b"):
         assert verdict(claim, honest) == "replicated"
-    other = rows(ft=0.7, lp_ft=0.9, own=0.7)
-    for claim in ("L18a", "L18b", "L18c"):
+    other = rows(ft=0.7, lp_ft=0.9)
+    for claim in ("L18a", "L18b"):
         assert verdict(claim, other) == "does not hold"

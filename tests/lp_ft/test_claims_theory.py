@@ -180,19 +180,6 @@ def test_bounds_of_adapters(monkeypatch):
     assert verdict("E1a") == "verified"
 
 
-def test_the_first_rank_that_is_not_void(monkeypatch):
-    monkeypatch.setattr(adapters, "RANKS", (2, 60))
-    assert measured_by("E2a")["value"].item() == 37
-    assert 4 * math.exp(-(4 / 27) * 38 / 4) < 1 < 4 * math.exp(-(4 / 27) * 37 / 4)
-
-
-def test_the_bias_of_a_ratio_of_norms(monkeypatch):
-    monkeypatch.setattr(adapters, "MEAN_DRAWS", 1500)
-    assert verdict("B5c") == "verified"
-    monkeypatch.setattr(lora, "norm_bias", lambda gram, rank: 1.0)
-    assert verdict("B5c") == "does not hold"
-
-
 def test_scaling_of_heads(monkeypatch):
     for claim in ("L21", "B9a", "B9b", "B9c"):
         assert verdict(claim) == "verified"

@@ -30,8 +30,6 @@ GAPS = (0.3, 2 / 3)
 """Values of e of Prop. 4.4."""
 DRAWS = 500
 """Number of draws of A, for the share of them that is beyond a bound."""
-MEAN_DRAWS = 4000
-"""Number of draws of A, for a mean square."""
 WIDTH, LENGTH = 16, 10.0
 """Number d and length c of the inputs with which Prop. 4.4 is tried."""
 PAPERS_RANK = 8
@@ -121,23 +119,6 @@ def scalar_by_hyperparameters() -> Cases:
 
 
 @evidence
-def bias_of_the_norm_ratio() -> Cases:
-    """Yield the root mean square of ||F^LoRA||/||F|| over its stated value, for a linear map.
-
-    The stated value is the scalar sigma^2 r times the bias `lora.norm_bias`.
-    """
-    for rank in (2, 8, 32):
-        random = generator(rank, "inputs of a linear map")
-        inputs = random.normal(size=(6, WIDTH))
-        gram = inputs @ inputs.T
-        drawn = Projections(MEAN_DRAWS, random).draw(rank, WIDTH, DEVIATION)
-        seen = np.einsum("nd,srd->snr", inputs, drawn)
-        squares = np.sum(np.einsum("snr,smr->snm", seen, seen) ** 2, axis=(1, 2))
-        ratio = np.sqrt(squares.mean() / np.sum(gram**2)) / (DEVIATION**2 * rank)
-        yield f"r = {rank}", ratio / lora.norm_bias(gram, rank)
-
-
-@evidence
 def corrected_bound() -> Cases:
     """Yield the share of A beyond the corrected bound over what Prop. 4.4 allows.
 
@@ -193,16 +174,6 @@ def stated_probability() -> Cases:
     gaps = np.linspace(0.001, 0.999, 999)
     granted = max(1 - Bound(PAPERS_RANK, float(gap)).failure for gap in gaps)
     yield f"r = {PAPERS_RANK}", granted
-
-
-@evidence
-def largest_void_rank() -> Cases:
-    """Yield the largest r at which Prop. 4.4 grants no positive probability, whatever e."""
-    gaps = np.linspace(0.001, 0.999, 999)
-    void = [
-        rank for rank in range(1, RANKS[-1]) if all(Bound(rank, float(gap)).is_void for gap in gaps)
-    ]
-    yield "largest r", max(void)
 
 
 @evidence

@@ -92,13 +92,6 @@ def ranks_over_caps(printed: pd.DataFrame) -> Cases:
 
 
 @evidence
-def remainders_of_p(printed: pd.DataFrame) -> Cases:
-    """Yield the printed rank of P modulo C."""
-    for name, found in _group_by_set(printed):
-        yield SET_LABELS[name], found["pretrained", "p_rank"] % KERNEL_CLASSES[name]
-
-
-@evidence
 def accuracies_of_samples(printed: pd.DataFrame) -> Cases:
     """Yield how far printed accuracies are from whole numbers of samples.
 
@@ -171,6 +164,14 @@ def _printed_twice(values: pd.DataFrame) -> Cases:
     for row in both.to_dict("records"):
         name = f"{SET_LABELS[row['set']]}, {METHOD_LABELS[row['method']]}: {row['quantity']}"
         yield name, abs(log(row["value"] / row["value_again"]))
+
+
+@evidence
+def gains_of_lp_ft(accuracies: pd.DataFrame) -> Cases:
+    """Yield the printed accuracy of LP-FT minus that of FT, in percentage points."""
+    for name, found in _group_by_set(accuracies):
+        values = {method: value for (method, _), value in found.items()}
+        yield SET_LABELS[name], values["lp_ft"] - values["ft"]
 
 
 @evidence

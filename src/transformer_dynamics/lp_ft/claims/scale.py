@@ -118,28 +118,13 @@ def _less_change(features: Sequence[RunMetric], heads: Sequence[str]) -> pd.Data
     return seed_rows(cells.items())
 
 
-def overconfidence(*calibration: RunMetric) -> pd.DataFrame:
-    """Return the slope of ln T over ln factor.
-
-    T is the temperature that fits the validation samples best.
-    """
-    rows = pd.concat([each.table for each in calibration], ignore_index=True)
-    # T is that of the validation samples, whatever the test set.
-    rows = rows_where(rows, optimiser="adamw", is_scaled=True, split="test")
-    rows = rows.assign(ln_temperature=ln(rows["temperature"]))
-    found = _group_curves(rows, "ln_temperature")
-    return seed_rows((name, _fit_slope(curves)) for name, curves in found)
-
-
 def _select_runs(*features: RunMetric, **wanted: object) -> pd.DataFrame:
     rows = rows_where(pd.concat([each.table for each in features], ignore_index=True), **wanted)
     return rows.assign(ln_difference=ln(rows["difference"]))
 
 
-def _group_curves(
-    rows: pd.DataFrame, column: str = "ln_difference"
-) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the values [seed, factor] of every place and method, with the name of both.
+def _group_curves(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield ln Diff(F) [seed, factor] of every place and method, with the name of both.
 
     Raises:
         UnmeasurableError: if a seed lacks a factor, or there are fewer than two.
@@ -147,7 +132,7 @@ def _group_curves(
     for name, own in group_by_place(rows):
         for method in (each for each in TUNED_METHODS if each in {*own["method"]}):
             mine = rows_where(own, method=method)
-            wide = mine.pivot_table(index="seed", columns="factor", values=column, dropna=False)
+            wide = mine.pivot_table("ln_difference", "seed", "factor", dropna=False)
             if wide.size != len(mine) or wide.shape[1] < 2:
                 raise UnmeasurableError(
                     f"{name}: seeds need two or more factors, the same for all of them"

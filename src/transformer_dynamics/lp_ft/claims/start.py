@@ -1,7 +1,6 @@
 """Effects of linear probing before anything is fine-tuned (Sec. 4.2 and 5.3)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -46,11 +45,6 @@ def rows_away_from_the_random_head(head_rows: RunMetric) -> pd.DataFrame:
     return method_values(_mean_over_rows(head_rows), "random_cosine", ["lp_ft"])
 
 
-def rows_near_the_probe(head_rows: RunMetric) -> pd.DataFrame:
-    """Return the mean cosine of the rows of V after LP-FT and in the probe."""
-    return method_values(_mean_over_rows(head_rows), "cosine", ["lp_ft"])
-
-
 def larger_ratio(*heads: HeadMetric) -> pd.DataFrame:
     """Return the FT ratio from the probe minus that from the random head."""
     return _contrast_over_samples(heads, "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM])
@@ -77,16 +71,6 @@ def ratio_by_direction(*heads: HeadMetric) -> pd.DataFrame:
     )
 
 
-def ratio_of_short_probes(*heads: HeadMetric) -> pd.DataFrame:
-    """Return the FT ratio from the probe minus that from the random head, for short probes.
-
-    A probe is short if it is shorter than the random head.
-    """
-    return _contrast_over_samples(
-        _sets_with_short_probe(heads), "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM]
-    )
-
-
 def larger_p_term_on_fewer_samples(*heads: HeadMetric) -> pd.DataFrame:
     """Return the log of the probe's P term on a subset of its samples over that on all of them."""
     return _subset_over_all(heads, PROBE)
@@ -98,30 +82,6 @@ def smaller_p_term_of_other_heads(*heads: HeadMetric) -> pd.DataFrame:
     This head has a random direction with the probe's norm.
     """
     return _subset_over_all(heads, LONG_RANDOM)
-
-
-def ratio_of_adapters_by_samples(*measured: Any) -> pd.DataFrame:
-    """Return the FT ratio of LP-LoRA on all samples of the probe minus that on a subset.
-
-    It is estimated by s ||F term||/(||P term|| + s ||F term||), means over samples, with the mean s
-    over the drawn A by which F^LoRA differs from F.
-
-    Args:
-        measured: `HeadMetric`, and `Kernels` of adapters; sets that have both are taken.
-    """
-    heads = [each for each in measured if "ft_ratio" in each.table]
-    p, f = (_pivot_by_samples(heads, column) for column in ("p_term", "f_term"))
-    cells = {}
-    for name, table in tables_by_set(each for each in measured if "scalar" in each.table):
-        if name in p:
-            rows = rows_where(table, method="lp_lora", parameters="all")
-            scalar = rows.groupby("seed")["scalar"].mean()
-            parts = {samples: scalar * f[name][samples][PROBE] for samples in SAMPLES}
-            ratio = {
-                samples: part / (p[name][samples][PROBE] + part) for samples, part in parts.items()
-            }
-            cells[name] = ratio["all"] - ratio["subset"]
-    return seed_rows(cells.items())
 
 
 def more_change_in_the_first_step(*heads: HeadMetric) -> pd.DataFrame:
@@ -168,18 +128,6 @@ def _sets_with_long_probe(heads: Sequence[HeadMetric]) -> list[HeadMetric]:
     return found
 
 
-def _sets_with_short_probe(heads: Sequence[HeadMetric]) -> list[HeadMetric]:
-    """Return the sets whose probe is shorter than the random head.
-
-    Raises:
-        OutOfRegimeError: if there is none.
-    """
-    found = [each for each in heads if _norm_growth(each) < 1]
-    if not found:
-        raise OutOfRegimeError("no probe is shorter than the random head")
-    return found
-
-
 def _norm_growth(heads: HeadMetric) -> float:
     """Return ||V|| of the probe over that of the random head, median over seeds."""
     norms = heads.table.pivot_table(index="seed", columns=["direction", "norm"], values="head_norm")
@@ -220,4 +168,4 @@ def _pivot_by_samples(
 
 
 def _mean_over_rows(head_rows: RunMetric) -> pd.DataFrame:
-    return group_by_run(head_rows.table)[["cosine", "random_cosine"]].mean().reset_index()
+    return group_by_run(head_rows.table)[["random_cosine"]].mean().reset_index()
