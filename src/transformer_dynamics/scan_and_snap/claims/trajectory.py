@@ -180,10 +180,11 @@ def exponent_in_eta_z(growth: Measured, metrics: MetricSettings) -> pd.DataFrame
 def place_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
     """Return the time of the largest dB_n/dt in the paper's mixtures; it is 0 at t_0', 1 at t_0."""
     table = _turns_in_the_paper(growth, metrics)
-    rows = zip(
-        table["eta_y"], table["eta_z"], table["mixture"].map(growth.job.mixtures), strict=True
-    )
-    settings = (Setting(*rates, of.vocabulary_size, of.num_classes) for *rates, of in rows)
+    mixtures = table["mixture"].map(growth.job.mixtures)
+    settings = [
+        Setting(eta_y, eta_z, mixture.vocabulary_size, mixture.num_classes)
+        for eta_y, eta_z, mixture in zip(table["eta_y"], table["eta_z"], mixtures, strict=True)
+    ]
     early, late = np.transpose([*map(phase_times, settings)])
     table = table.assign(value=(table["turn"] - early) / (late - early))
     return name_cells(table, "mixture", eta_y="eta_Y")
@@ -202,12 +203,11 @@ def growth_over_theorem_4(growth: Measured) -> pd.DataFrame:
     table, time = _table_from_start(growth), growth.job.sampling.steps
     end = table.query("quantity == 'exponent' and mixture in @found and iteration == @time")
     classes = sequence_classes(growth.job.mixtures[found[0]])
-    settings = (
-        theorem4_setting(classes, eta_z * ratio, eta_z)
+    printed = [
+        float(exponent(theorem4_setting(classes, eta_z * ratio, eta_z), time))
         for eta_z, ratio in zip(end["eta_z"], end["ratio"], strict=True)
-    )
-    printed = [exponent(setting, time) for setting in settings]
-    return name_cells(end.assign(value=end["growth"] / printed), **RATES)
+    ]
+    return name_cells(end.assign(value=end["growth"] / np.array(printed)), **RATES)
 
 
 def turns(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:

@@ -52,12 +52,12 @@ def table(
     job = measured.job
     cells = turns(measured, metrics).groupby(["mixture", "eta_y", "eta_z"])["turn"]
     rows = []
-    for (name, eta_y, eta_z), turn_of_seeds in cells:
-        mixture = job.mixtures[name]
+    for cell in cells.agg(["mean", "std", "count"]).reset_index().to_dict("records"):
+        mixture, eta_y = job.mixtures[cell["mixture"]], cell["eta_y"]
         sizes = mixture.vocabulary_size, mixture.num_classes
         times = gamma_peak(eta_y, *sizes), scanning_end(eta_y, *sizes)
-        found = turn_of_seeds.mean(), turn_of_seeds.std(), turn_of_seeds.count()
-        rows.append((mixture.num_last, *sizes[::-1], eta_y, eta_z, *times, *found))
+        found = cell["mean"], cell["std"], cell["count"]
+        rows.append((mixture.num_last, *sizes[::-1], eta_y, cell["eta_z"], *times, *found))
     columns = [column for column in figure.columns if column not in POWERS]
     table = pd.DataFrame(rows, columns=columns)
     table = table.sort_values([*MIXTURE, "eta_y"], ignore_index=True)
