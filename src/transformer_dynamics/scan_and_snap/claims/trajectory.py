@@ -14,8 +14,9 @@ from transformer_dynamics.scan_and_snap.claims.tables import (
     Runs,
     evidence_rows,
     read_runs,
+    table_from_start,
+    turns,
 )
-from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
 from transformer_dynamics.scan_and_snap.settings.metrics import MetricSettings
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
 from transformer_dynamics.scan_and_snap.theory.growth import (
@@ -200,7 +201,7 @@ def growth_over_theorem_4(growth: Measured) -> pd.DataFrame:
     found = [name for name, mixture in mixtures if len(mixture.common_weights) == 1]
     if len(found) != 1:
         raise UnmeasurableError("one mixture with one common token is needed (Theorem 4); add it")
-    table, time = _table_from_start(growth), growth.job.sampling.steps
+    table, time = table_from_start(growth), growth.job.sampling.steps
     end = table.query("quantity == 'exponent' and mixture in @found and iteration == @time")
     classes = sequence_classes(growth.job.mixtures[found[0]])
     printed = [
@@ -208,16 +209,6 @@ def growth_over_theorem_4(growth: Measured) -> pd.DataFrame:
         for eta_z, ratio in zip(end["eta_z"], end["ratio"], strict=True)
     ]
     return name_cells(end.assign(value=end["growth"] / np.array(printed)), **RATES)
-
-
-def turns(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
-    """Return the time `turn` of the largest dB_n/dt of every mixture, seed and pair of rates."""
-    table = _table_from_start(growth)
-    runs = table[table["quantity"] == "exponent"].groupby(["mixture", "seed", "eta_z", "ratio"])
-    times = runs[["iteration", "growth"]].apply(turn_time, metrics.turn).rename("turn")
-    found = times.reset_index()
-    # Equal rates whose products differ in the last bit are equal.
-    return found.assign(eta_y=(found["eta_z"] * found["ratio"]).round(12))
 
 
 def _turns_in_the_paper(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
@@ -289,20 +280,9 @@ def _logits(found: Runs) -> Floats:
     return np.asarray(np.log(found.array) - np.log(found.classes.probabilities))
 
 
-def _table_from_start(growth: Measured) -> pd.DataFrame:
-    """Return the table of a `growth` that was measured from update 0.
-
-    Raises:
-        UnmeasurableError: if it was not.
-    """
-    if growth.job.recorded[0] > 0:
-        raise UnmeasurableError("growth is from update 0; add 0 to training > recorded")
-    return growth.table
-
-
 def _growth_at(growth: Measured, update: Literal["min", "max"]) -> pd.DataFrame:
     """Return a row per comparison and seed at the first or last record, a column per quantity."""
-    table = _table_from_start(growth)
+    table = table_from_start(growth)
     found: pd.DataFrame = table[table["iteration"] == table["iteration"].agg(update)].pivot(
         index=["eta_z", "ratio", "seed"], columns="quantity", values="growth"
     )

@@ -46,7 +46,7 @@ def table(
     """
     import pandas as pd
 
-    from transformer_dynamics.scan_and_snap.claims.trajectory import turns
+    from transformer_dynamics.scan_and_snap.claims.tables import turns
     from transformer_dynamics.scan_and_snap.theory.decoder import gamma_peak, scanning_end
 
     job = measured.job
