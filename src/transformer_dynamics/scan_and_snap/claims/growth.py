@@ -109,28 +109,14 @@ def transition_window() -> Cases:
 
 @evidence
 def transition_time() -> Cases:
-    """Measure the time at which d chi/dt has halved over that at the next larger eta_Y.
-
-    The curves are those of Figure 3.
-    """
-    for c0 in C0:
-        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
-            yield (
-                f"C_0 = {c0:g}, {slow} over {fast}",
-                _half_pace_time(setting) / _half_pace_time(other),
-            )
+    """Measure the time at which d chi/dt has halved over that at the next larger eta_Y."""
+    yield from _over_next_larger_rate(_half_pace_time)
 
 
 @evidence
 def final_growth() -> Cases:
-    """Measure the growth factor chi at t = 700 over that at the next larger eta_Y.
-
-    The curves are those of Figure 3.
-    """
-    for c0 in C0:
-        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
-            ratio = growth_limit(setting, FIGURE_3_END) / growth_limit(other, FIGURE_3_END)
-            yield f"C_0 = {c0:g}, {slow} over {fast}", ratio
+    """Measure the growth factor chi at t = 700 over that at the next larger eta_Y."""
+    yield from _over_next_larger_rate(lambda setting: float(growth_limit(setting, FIGURE_3_END)))
 
 
 @evidence
@@ -251,6 +237,13 @@ def _settings_with_both_c0() -> Iterator[tuple[str, Setting]]:
     for c0 in C0:
         for name, setting in _figure_3_settings(c0):
             yield f"C_0 = {c0:g}, {name}", setting
+
+
+def _over_next_larger_rate(measure: Callable[[Setting], float]) -> Cases:
+    """Yield a number of each curve of Figure 3 over that of the next one."""
+    for c0 in C0:
+        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
+            yield f"C_0 = {c0:g}, {slow} over {fast}", measure(setting) / measure(other)
 
 
 def integral(function: Callable[[float], ArrayLike], end: float) -> float:

@@ -154,7 +154,8 @@ def exponent_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFr
 
 def exponent_in_the_paper(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
     """Return the exponent of the turn in the mixtures of the paper."""
-    return _power_of(_turns_in_the_paper(growth, metrics), "eta_y")
+    table = exponent_of_the_turn(growth, metrics)
+    return table[table["cell"].str.startswith(OF_THE_PAPER)]
 
 
 def exponent_elsewhere(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
@@ -165,8 +166,6 @@ def exponent_elsewhere(growth: Measured, metrics: MetricSettings) -> pd.DataFram
 
 def exponent_in_eta_z(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
     """Return the power of eta_Z as which the time of the largest dB_n/dt goes, at the same eta_Y.
-
-    Of rates that share their eta_Y with others; a comparison per mixture.
 
     Raises:
         UnmeasurableError: unless several eta_Z share exactly one eta_Y.
@@ -180,7 +179,7 @@ def exponent_in_eta_z(growth: Measured, metrics: MetricSettings) -> pd.DataFrame
 
 def place_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
     """Return the time of the largest dB_n/dt in the paper's mixtures; it is 0 at t_0', 1 at t_0."""
-    table = _turns_in_the_paper(growth, metrics)
+    table = turns(growth, metrics).query("mixture.str.startswith(@OF_THE_PAPER)")
     mixtures = table["mixture"].map(growth.job.mixtures)
     settings = [
         Setting(eta_y, eta_z, mixture.vocabulary_size, mixture.num_classes)
@@ -209,10 +208,6 @@ def growth_over_theorem_4(growth: Measured) -> pd.DataFrame:
         for eta_z, ratio in zip(end["eta_z"], end["ratio"], strict=True)
     ]
     return name_cells(end.assign(value=end["growth"] / np.array(printed)), **RATES)
-
-
-def _turns_in_the_paper(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
-    return turns(growth, metrics).query("mixture.str.startswith(@OF_THE_PAPER)")
 
 
 def _power_of(table: pd.DataFrame, rate: str) -> pd.DataFrame:
