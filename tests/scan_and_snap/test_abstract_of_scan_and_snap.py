@@ -53,7 +53,7 @@ def decided_by(words: str) -> Sentence:
 def test_clauses_are_decided_by_claims_for_and_against():
     """Verdicts differ between them, so that a favourable choice would show."""
     assert {"T20d"} == {*decided_by("almost").claims}
-    assert {"T7h", "T7i"} <= {*decided_by("phase transition").claims}
+    assert {"T7h", "T20g"} <= {*decided_by("phase transition").claims}
     assert {"T8b", "R1", "R2", "R3", "A"} <= {*decided_by("we prove").claims}
     assert {"T11c", "P1"} <= {*decided_by("attends more").claims}
     assert {"T20d", "T21a"} <= {*decided_by("synthetic").claims}

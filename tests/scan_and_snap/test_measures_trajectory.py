@@ -314,6 +314,22 @@ def test_momentum_brings_the_transition_forward():
     assert found == [pytest.approx([3]), pytest.approx([1])]
 
 
+@pytest.mark.parametrize(("late", "verdict"), [(0.3, "replicated"), (3, "does not hold")])
+def test_attention_can_move_less_and_more_after_the_transition_than_before(late, verdict):
+    """The motion from t_0 = 8 on, over that before."""
+    rng = np.random.default_rng(0)
+    assert 7 < snapping_start(2, 11, 2) < 8
+    runs = {
+        (seed, 2, 1): {
+            t: [[P[0] - moved, *P[1:4], P[4] + moved], P]
+            for t, moved in {0: 0, 8: 0.01, 16: 0.01, 32: 0.01 * (1 + late + noise)}.items()
+        }
+        for seed, noise in enumerate(rng.normal(0, 0.02, 10))
+    }
+    found = trajectory.motion_after_over_before(on_classes("attention", runs), MEASURES)
+    assert judged("T20g", found) == verdict
+
+
 def test_change_of_common_mass():
     """0.4 at first; the mean over classes falls by 0.02 and more, the last record counts."""
     scales = {(3, 1): 1, (3, 10): 2, (7, 1): 3, (7, 10): 4}
