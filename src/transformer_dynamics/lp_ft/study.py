@@ -98,14 +98,14 @@ class Settings(StudySettings):
         for name, numbers in self.sets.items():
             if (numbers.train is None) != (numbers.validation is None):
                 raise ValueError(f"sets > {name}: give both train and validation, or none of them")
-        for key, texts in (
-            ("kernels", self.kernels.texts),
-            ("fresh_kernels", self.fresh_kernels),
-            ("head_control", self.head_control.texts),
+        for key, inside, texts in (
+            ("kernels", " > texts", self.kernels.texts),
+            ("fresh_kernels", "", self.fresh_kernels),
+            ("head_control", " > texts", self.head_control.texts),
         ):
             for name in texts:
                 if name not in self.sets:
-                    raise ValueError(f"{key}: {unknown_key(name, [*self.sets])}")
+                    raise ValueError(f"{key}{inside}: {unknown_key(name, [*self.sets])}")
                 if f"{key}_{name}" in self.experiments:
                     raise ValueError(f"experiments > {key}_{name}: has a meaning; rename it")
         for experiment, grid in self.experiments.items():
@@ -428,6 +428,6 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "draws": 2,
             "regression": {"strengths": [0.1, 10.0], "folds": 2},
         },
-        "fresh_kernels": dict.fromkeys(settings.fresh_kernels, [1, 2]),
+        "fresh_kernels": {name: [1, 2] for name in settings.fresh_kernels},
         "head_control": {"samples": 8},
     }
