@@ -46,6 +46,7 @@ def test_the_default_runs():
         "scale_sgd": 3 * 2 * 2 * 5,
         "head_length": 2 * 2 * 2 * 5,
         **dict.fromkeys(["kernels_cb", "kernels_cr"], 5),
+        "fresh_kernels_cr": 25,
         **dict.fromkeys(["head_control_cb", "head_control_trec6", "head_control_cr"], 5),
     }
     assert {seed for job in found["tuning"].runs.values() for seed in job.seeds} == {101}
@@ -59,7 +60,8 @@ def test_the_tuning_seed_and_the_seeds_that_planned_are_not_judged():
     for name, each in found.items():
         seeds = {seed for job in each.runs.values() for seed in job.seeds}
         assert (101 in seeds) == (name in {"tuning", "tuning_larger"})
-        assert name not in {"main", "scale", "scale_ood"} or not seeds & {1, 2, 3, 4, 5}
+        judged = {"main", "scale", "scale_ood", "scaled", "fresh_kernels_cr"}
+        assert name not in judged or not seeds & {1, 2, 3, 4, 5}
 
 
 def test_chosen_rates_are_among_those_that_were_tried():
@@ -262,6 +264,7 @@ def test_names_of_runs_say_in_what_they_differ():
         ({"metrics": {"rank_tolerance": 1}}, "metrics > rank_tolerance: .* less than 1"),
         ({"metrics": {"long_probe": 1}}, "metrics > long_probe: .* greater than 1"),
         ({"kernels": {"texts": ["cb", "rte"]}}, "kernels > texts: unknown key 'rte'"),
+        ({"fresh_kernels": {"rte": [1]}}, "fresh_kernels: unknown key 'rte'"),
         ({"head_control": {"texts": ["cb", "cb"]}}, "head_control > texts: every value"),
         ({"experiments": {"kernels_cr": {"texts": {"cr": {"steps": 3}}, "methods": ["ft"]}}},
          "experiments > kernels_cr: has a meaning"),

@@ -85,6 +85,9 @@ class Settings(StudySettings):
     """Trained runs by name; `null` in an overlay removes an experiment."""
     kernels: Kernels
     """Explicit kernels at the start of fine-tuning."""
+    fresh_kernels: Annotated[dict[TextName, Seeds], REMOVABLE] = {}
+    """Seeds of further draws of kernels, which judge claims; `fresh_kernels_<set>` is the
+    experiment of each set."""
     head_control: HeadControl
     """FT ratios of heads with either direction and either norm."""
     figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
@@ -95,10 +98,14 @@ class Settings(StudySettings):
         for name, numbers in self.sets.items():
             if (numbers.train is None) != (numbers.validation is None):
                 raise ValueError(f"sets > {name}: give both train and validation, or none of them")
-        for key, chosen in (("kernels", self.kernels), ("head_control", self.head_control)):
-            for name in chosen.texts:
+        for key, inside, texts in (
+            ("kernels", " > texts", self.kernels.texts),
+            ("fresh_kernels", "", self.fresh_kernels),
+            ("head_control", " > texts", self.head_control.texts),
+        ):
+            for name in texts:
                 if name not in self.sets:
-                    raise ValueError(f"{key} > texts: {unknown_key(name, [*self.sets])}")
+                    raise ValueError(f"{key}{inside}: {unknown_key(name, [*self.sets])}")
                 if f"{key}_{name}" in self.experiments:
                     raise ValueError(f"experiments > {key}_{name}: has a meaning; rename it")
         for experiment, grid in self.experiments.items():
@@ -209,17 +216,23 @@ def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings)
 def _start_experiments(settings: Settings, shared: SharedSettings) -> dict[str, Experiment]:
     """Return experiments with kernels, and with heads by direction and norm, set by set."""
     kernels = {
-        f"kernels_{name}": _kernel_experiment(settings, shared, name)
+        f"kernels_{name}": _kernel_experiment(settings, shared, name, settings.seeds)
         for name in settings.kernels.texts
+    }
+    fresh = {
+        f"fresh_kernels_{name}": _kernel_experiment(settings, shared, name, seeds)
+        for name, seeds in settings.fresh_kernels.items()
     }
     heads = {
         f"head_control_{name}": _head_experiment(settings, shared, name)
         for name in settings.head_control.texts
     }
-    return kernels | heads
+    return kernels | fresh | heads
 
 
-def _kernel_experiment(settings: Settings, shared: SharedSettings, name: TextName) -> Experiment:
+def _kernel_experiment(
+    settings: Settings, shared: SharedSettings, name: TextName, seeds: Seeds
+) -> Experiment:
     kernels = settings.kernels
     job = KernelJob(
         **_start_settings(shared, name), samples=kernels.samples,
@@ -238,9 +251,8 @@ def _kernel_experiment(settings: Settings, shared: SharedSettings, name: TextNam
     }
     # Gradients, their sums for every drawn A, and what PyTorch and the encoder take.
     memory = 2 * job.megabytes + 2000
-    return _start_experiment(
-        settings, name, Job("training.kernels", job, memory=memory, minutes=600), metrics
-    )
+    run = Job("training.kernels", job, memory=memory, minutes=600)
+    return _start_experiment(settings, name, seeds, run, metrics)
 
 
 def _head_experiment(settings: Settings, shared: SharedSettings, name: TextName) -> Experiment:
@@ -249,9 +261,8 @@ def _head_experiment(settings: Settings, shared: SharedSettings, name: TextName)
         "head_control": HeadMetricJob(runs=job, long_probe=settings.metrics.long_probe),
         "fingerprint": StartFingerprintJob(runs=job),
     }
-    return _start_experiment(
-        settings, name, Job("training.head_control", job, memory=3000, minutes=240), metrics
-    )
+    run = Job("training.head_control", job, memory=3000, minutes=240)
+    return _start_experiment(settings, name, settings.seeds, run, metrics)
 
 
 def _start_settings(shared: SharedSettings, name: TextName) -> dict[str, Any]:
@@ -266,10 +277,10 @@ def _start_settings(shared: SharedSettings, name: TextName) -> dict[str, Any]:
 
 
 def _start_experiment(
-    settings: Settings, name: TextName, run: Job, metrics: Mapping[str, Strict]
+    settings: Settings, name: TextName, drawn: Seeds, run: Job, metrics: Mapping[str, Strict]
 ) -> Experiment:
     """Return a run for each seed, which reads one set, and the metrics of all of them."""
-    choice, seeds = settings.choice(name), seed_list(settings.seeds)
+    choice, seeds = settings.choice(name), seed_list(drawn)
     return Experiment(
         data=data_jobs(settings, settings.encoder, [name], sets_and_seeds([choice], seeds)),
         runs={
@@ -359,6 +370,10 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         "experiments": {
             name: _one_value(grid, random) for name, grid in settings.experiments.items()
         },
+        "fresh_kernels": {
+            name: [random.choice(seed_list(seeds))]
+            for name, seeds in settings.fresh_kernels.items()
+        },
     }
 
 
@@ -413,5 +428,6 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "draws": 2,
             "regression": {"strengths": [0.1, 10.0], "folds": 2},
         },
+        "fresh_kernels": {name: [1, 2] for name in settings.fresh_kernels},
         "head_control": {"samples": 8},
     }
