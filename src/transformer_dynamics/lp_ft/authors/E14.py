@@ -1,4 +1,4 @@
-"""In Table 8, LP-FT is ahead of FT on five of eight sets, where the abstract says consistently."""
+"""Table 8 has LP-FT ahead of FT on five of eight sets; the abstract says consistently."""
 
 SETS = ["CB", "RTE", "SST-2", "WiC", "CoLA", "MRPC", "WSC", "BoolQ"]
 FT = [81.43, 74.73, 92.41, 65.89, 58.75, 88.14, 63.46, 78.69]
