@@ -103,7 +103,9 @@ class Tuning(Strict):
     candidates: Annotated[dict[Name, Candidates], REMOVABLE]
     """Candidates by condition; `null` in an overlay removes one."""
 
-    def by_experiment(self, conditions: Mapping[str, Condition]) -> dict[str, dict[str, Candidates]]:
+    def by_experiment(
+        self, conditions: Mapping[str, Condition]
+    ) -> dict[str, dict[str, Candidates]]:
         """Return the candidates of each experiment that has some, by condition."""
         found: dict[str, dict[str, Candidates]] = {}
         for name, tried in self.candidates.items():
