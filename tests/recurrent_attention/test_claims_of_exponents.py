@@ -166,31 +166,6 @@ def test_accurate_models_away_from_zero_count():
         exponents.exponents_of_accurate(changed(lambda eta: 0.1, 0.0))
 
 
-def test_idle_models_near_zero_are_counted():
-    # Near zero up to eta = 1, accurate at two, then one of four such etas.
-    idle = changed(lambda eta: 0.1 if eta <= 1 else 3.0, lambda eta: 0.5 * (eta == 0.5))
-    found = exponents.idle_near_zero(idle, idle)
-    assert (found["value"] == 0.75).all()
-    assert found["cell"].unique().tolist() == ["largest", "leading"]
-
-    def share(most):
-        """Seeds differ: all etas up to `most` are accurate, one more in even seeds."""
-        each = changed(lambda eta: 0.1, lambda eta: 0.5 * (eta <= most))
-        more = (each.table["value"] == 10) & (each.table["seed"] % 2 == 0)
-        each.table.loc[more, "accuracy"] = 0.5 - each.table.loc[more, "accuracy"]
-        return exponents.idle_near_zero(each)
-
-    assert verdict("J10c", share(0.01)) == "replicated"
-    assert verdict("J10c", share(1.0)) == "does not hold"
-    far = changed(lambda eta: 3.0, 0.0)
-    with pytest.raises(UnmeasurableError, match="no model whose largest exponent is near zero"):
-        exponents.idle_near_zero(far)
-    # Models away from zero do not count, nor do those that float64 cannot hold.
-    broken = changed(lambda eta: 0.1, 0.0)
-    broken.table["finite"] = False
-    pd.testing.assert_frame_equal(exponents.idle_near_zero(idle, far, broken), found)
-
-
 def test_models_near_zero_are_told_from_others():
     """By hand: of pairs of an accurate and another model, the share with the accurate one nearer.
 

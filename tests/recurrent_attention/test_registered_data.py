@@ -92,7 +92,6 @@ EXPONENTS = {
     "itrsa_untrained": -0.6,
     "akorn_untrained": 0.2,
     "symmetric_untrained": -0.4,
-    "itrsa_unnormalised_untrained": 0.8,
     "itrsa_unit": 0.0,
     "akorn_unit": 0.1,
     "itrsa_6x6": 0.0,
@@ -160,7 +159,7 @@ READ = {
     drawn("itrsa", "unnormalised"): "J9 J30 J31 J31a",
     "itrsa akorn": "J11a J11b",
     drawn("itrsa", "akorn"): "J10a",
-    "akorn itrsa itrsa_unnormalised symmetric": "J10c J33 J33a J33b",
+    "akorn itrsa itrsa_unnormalised symmetric": "J33 J33a J33b",
     drawn("akorn", "itrsa", "unnormalised", "symmetric", draws=2): "J10b J10e",
     (
         f"{drawn('itrsa', 'itrsa_spectral', draws=2)} {drawn('akorn', 'akorn_spectral', draws=2)}"

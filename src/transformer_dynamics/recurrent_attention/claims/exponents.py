@@ -19,7 +19,6 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import (
     IN,
-    NEAR_ZERO,
     OUT,
     LinearRegime,
     MetricJob,
@@ -37,8 +36,6 @@ INFINITE_FROM = 0.5
 """Least eta from which on Figure 2a has no number without normalisation."""
 SMALL_UP_TO = 0.05
 """Largest eta of a small step, which is nearly the identity without normalisation."""
-HARDLY_ANY = 0.05
-"""Share of boards below which a model solves none to speak of."""
 NINE_IN_TEN = 0.9
 """Share of accurate models that counts: one in ten may be accurate by chance."""
 FEWEST_STEPS = 10
@@ -122,26 +119,6 @@ def exponents_of_accurate(*changed: PerturbedOf) -> pd.DataFrame:
     for name, column in MEANS.items():
         sizes = accurate[column].abs().where(accurate["finite"], highest)
         found.append((name, sizes.groupby(accurate["seed"]).quantile(NINE_IN_TEN)))
-    return seed_rows(found)
-
-
-def idle_near_zero(*changed: PerturbedOf) -> pd.DataFrame:
-    """Return the share of models with an exponent near zero that solve hardly any board.
-
-    All changes of all models of a seed are taken together: of those whose |exponent| is at most
-    `NEAR_ZERO`, the share whose accuracy is below `HARDLY_ANY`.
-
-    Raises:
-        UnmeasurableError: if a seed has no such model.
-    """
-    rows = _join_tables(changed)
-    found = []
-    for name, column in MEANS.items():
-        near = rows[rows["finite"] & (rows[column].abs() <= NEAR_ZERO)]
-        if {*near["seed"]} != {*rows["seed"]}:
-            raise UnmeasurableError(f"a seed has no model whose {name} exponent is near zero")
-        is_idle = (near["accuracy"] < HARDLY_ANY).astype(np.float64)
-        found.append((name, is_idle.groupby(near["seed"]).mean()))
     return seed_rows(found)
 
 
