@@ -150,9 +150,9 @@ def test_lead_of_normalised():
     # One doubling of six from 8 to 512 loops.
     doubled = pytest.approx(0.3 + 0.2 / 6)
     for measure, number, times, expected in (
-        (claims.lead_of_normalised, "J31", (1, 1), (inside, outside)),
+        (claims.lead_as_trained, "J31", (1, 1), (inside, outside)),
         (claims.lead_at_twice_the_loops, "J31a", (2, 2), (inside, doubled)),
-        (claims.lead_of_normalised_and_beyond, "J35", (1, 2), (inside, doubled)),
+        (claims.lead_of_normalised, "J35", (1, 2), (inside, doubled)),
     ):
         found = measure(with_it, without_it)
         splits = zip(("in distribution", "out of distribution"), times, strict=True)
@@ -170,7 +170,7 @@ def test_lead_of_normalised():
             ("itrsa", (0.3, 0.5), 0.9), ("itrsa_unnormalised", (0.0, 0.0), 0.6)
         )
     )  # fmt: skip
-    joined = claims.lead_of_normalised(with_it, without_it, *others)
+    joined = claims.lead_as_trained(with_it, without_it, *others)
     assert joined.groupby("cell")["seed"].apply(list).tolist() == [[*SEEDS, *range(11, 15)]] * 2
 
 

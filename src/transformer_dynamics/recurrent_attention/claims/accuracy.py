@@ -119,7 +119,7 @@ def _akorn_minus_itrsa(
     )
 
 
-def lead_of_normalised(*pairs: AccuracyOf) -> pd.DataFrame:
+def lead_as_trained(*pairs: AccuracyOf) -> pd.DataFrame:
     """Return the accuracy with normalisation minus that without, after the loops of training.
 
     Args:
@@ -133,7 +133,7 @@ def lead_at_twice_the_loops(*pairs: AccuracyOf) -> pd.DataFrame:
     return _lead(pairs, (IN, 2), (OUT, 2))
 
 
-def lead_of_normalised_and_beyond(*pairs: AccuracyOf) -> pd.DataFrame:
+def lead_of_normalised(*pairs: AccuracyOf) -> pd.DataFrame:
     """Return the same, in distribution as in training and out of it after twice as many loops."""
     return _lead(pairs, (IN, 1), (OUT, 2))
 
