@@ -1,5 +1,6 @@
 """Proposition 5.1, its limit for large steps, and the bound of attention's own Jacobian (5.1)."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -17,6 +18,7 @@ from transformer_dynamics.recurrent_attention.theory.bounds import (
     proposition_5_1,
     shortest_length,
 )
+from transformer_dynamics.recurrent_attention.theory.jacobian import normalisation_jacobian
 from transformer_dynamics.recurrent_attention.theory.recurrence import (
     Parameters,
     drive,
@@ -85,6 +87,20 @@ def bound_of_attention(case: Case, *, printed: bool) -> NormAndBound:
     return attention_bound(
         case.tokens, case.weights, model.heads, inverse_temperature(model), printed=printed
     )
+
+
+@evidence
+def jacobian_of_normalisation() -> Cases:
+    """Return the largest error of Lemma A.3 over its largest entry, by automatic differentiation."""
+    for case in _random_cases():
+        step = partial(normalise_tokens, case.model, case.parameters)
+        found = torch.autograd.functional.jacobian(step, case.inputs).reshape(
+            2 * [case.inputs.numel()]
+        )
+        gamma = case.parameters["gamma"]
+        blocks = normalisation_jacobian(case.inputs, case.model.width, gamma)
+        stated = torch.block_diag(*blocks.reshape(-1, *blocks.shape[-2:]))
+        yield case.name, (found - stated).abs().max() / stated.abs().max()
 
 
 @evidence
