@@ -16,6 +16,7 @@ SETTINGS = DEFAULTS.section(STUDY.name)
 SEEDS = range(1, 9)
 T_TRAIN = SETTINGS.training.loops
 T_MAX = max(SETTINGS.metrics.accuracy.loops)
+SIGMAS = [f"sigma_{name}" for name in ("query", "key", "value", "output")]
 
 
 def whole(**sizes):
@@ -68,6 +69,7 @@ def weights(condition, largest, seeds=SEEDS, spread=0.02, heads=1.2):
             "gamma_max": largest + spread * values,
             "asymmetry": 0.1 + 0.01 * values,
             "asymmetry_of_heads": heads + 0.02 * values,
+            **dict.fromkeys(SIGMAS, 1 + largest + spread * values),
         }
     )
     return Measured(table, WeightsJob(train=trained(condition)))

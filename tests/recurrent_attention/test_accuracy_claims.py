@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from registered import verdict
-from tables import SEEDS, SETTINGS, STUDY, T_MAX, accuracy, exponents, trained, weights
+from tables import SEEDS, SETTINGS, STUDY, T_MAX, accuracy, exponents, noise, trained, weights
 
 from replication.base.errors import UnmeasurableError
 from replication.base.tables import read_csv
@@ -146,17 +146,56 @@ def test_lead_at_equal_sizes():
 def test_lead_of_normalised():
     with_it = accuracy("itrsa", 0.3, 0.5, inside=0.9)
     without_it = accuracy("itrsa_unnormalised", 0.0, 0.0, inside=0.6)
-    found = claims.lead_of_normalised(with_it, without_it)
+    inside, outside = pytest.approx(0.3), pytest.approx(0.3)
     # One doubling of six from 8 to 512 loops.
-    assert means(found) == {
-        "in distribution, 1 x T of training": pytest.approx(0.3),
-        "out of distribution, 2 x T of training": pytest.approx(0.3 + 0.2 / 6),
-    }
-    assert verdict("J31", found) == "replicated"
-    turned = claims.lead_of_normalised(flat("itrsa", 0.0, inside=0.1), without_it)
-    assert verdict("J31", turned) == "does not hold"
-    half = claims.lead_of_normalised(with_it, flat("itrsa_unnormalised", 0.0, inside=0.9))
-    assert verdict("J31", half) == "in part"
+    doubled = pytest.approx(0.3 + 0.2 / 6)
+    for measure, number, times, expected in (
+        (claims.lead_as_trained, "J31", (1, 1), (inside, outside)),
+        (claims.lead_at_twice_the_loops, "J31a", (2, 2), (inside, doubled)),
+        (claims.lead_of_normalised, "J35", (1, 2), (inside, doubled)),
+    ):
+        found = measure(with_it, without_it)
+        splits = zip(("in distribution", "out of distribution"), times, strict=True)
+        cells = [f"{split}, {loops} x T of training" for split, loops in splits]
+        assert means(found) == dict(zip(cells, expected, strict=True))
+        assert verdict(number, found) == "replicated"
+        turned = measure(flat("itrsa", 0.0, inside=0.1), without_it)
+        assert verdict(number, turned) == "does not hold"
+        half = measure(with_it, flat("itrsa_unnormalised", 0.0, inside=0.9))
+        assert verdict(number, half) == "in part"
+    # Pairs with other seeds, such as those of another draw of boards, are further seeds.
+    others = (
+        accuracy(name, *shares, seeds=range(11, 15), inside=inside)
+        for name, shares, inside in (
+            ("itrsa", (0.3, 0.5), 0.9), ("itrsa_unnormalised", (0.0, 0.0), 0.6)
+        )
+    )  # fmt: skip
+    joined = claims.lead_as_trained(with_it, without_it, *others)
+    assert joined.groupby("cell")["seed"].apply(list).tolist() == [[*SEEDS, *range(11, 15)]] * 2
+
+
+def test_penalties_act():
+    """On norms and on exponents, for ItrSA and AKOrN, with the draws that the registry names."""
+
+    def norms(condition, distance):
+        above = 1 + distance + 0.02 * noise(condition, len(SEEDS))
+        sigmas = {"query": above, "key": above, "value": 1 - distance, "output": 1 - distance}
+        table = pd.DataFrame({f"sigma_{name}": sigma for name, sigma in sigmas.items()})
+        table["seed"] = list(SEEDS)
+        return Measured(table, weights(condition, 1).job)
+
+    free, held = norms("itrsa", 1.5), norms("itrsa_spectral", 0.5)
+    found = of_weights.nearer_to_one(free, held)
+    assert means(found) == {"ItrSA, N=48": pytest.approx(1.0)}
+    assert verdict("J36", found) == "replicated"
+    assert verdict("J36", of_weights.nearer_to_one(held, free)) == "does not hold"
+    near = norms("itrsa_spectral", 1.47)
+    assert verdict("J36", of_weights.nearer_to_one(free, near)) == "does not hold"
+    free, held = exponents("akorn", 0.1), exponents("akorn_spectral", -0.1)
+    found = exponent_accuracy.lower_with_penalty(free, held)
+    assert means(found) == {"AKOrN, N=4": pytest.approx(0.2, abs=0.01)}
+    assert verdict("J36a", found) == "replicated"
+    assert verdict("J36a", exponent_accuracy.lower_with_penalty(held, free)) == "does not hold"
 
 
 def test_remaining_loss():

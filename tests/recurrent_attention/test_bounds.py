@@ -20,6 +20,14 @@ def everything(case):
     return {**case.parameters, **case.weights._asdict(), "inputs": case.inputs}
 
 
+def test_lemma_a_3_is_what_the_formula_says(monkeypatch):
+    assert max(claims.jacobian_of_normalisation()["value"]) < 1e-12
+    # A formula with wrong signs is seen.
+    right = claims.normalisation_jacobian
+    monkeypatch.setattr(claims, "normalisation_jacobian", lambda *case: right(*case).abs())
+    assert max(claims.jacobian_of_normalisation()["value"]) > 0.1
+
+
 def test_proposition_5_1_is_what_the_formula_says():
     case = claims.random_case(5, 8, 2, draw=1)
     x, w, heads = case.tokens, everything(case), case.model.heads

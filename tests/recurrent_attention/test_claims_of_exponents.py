@@ -166,53 +166,42 @@ def test_accurate_models_away_from_zero_count():
         exponents.exponents_of_accurate(changed(lambda eta: 0.1, 0.0))
 
 
-def test_idle_models_near_zero_are_counted():
-    # Near zero up to eta = 1, accurate at two, then one of four such etas.
-    idle = changed(lambda eta: 0.1 if eta <= 1 else 3.0, lambda eta: 0.5 * (eta == 0.5))
-    found = exponents.idle_near_zero(idle, idle)
-    assert (found["value"] == 0.75).all()
-    assert found["cell"].unique().tolist() == ["largest", "leading"]
+def test_models_near_zero_are_told_from_others():
+    """By hand: of pairs of an accurate and another model, the share with the accurate one nearer.
 
-    def share(most):
-        """Seeds differ: all etas up to `most` are accurate, one more in even seeds."""
-        each = changed(lambda eta: 0.1, lambda eta: 0.5 * (eta <= most))
-        more = (each.table["value"] == 10) & (each.table["seed"] % 2 == 0)
-        each.table.loc[more, "accuracy"] = 0.5 - each.table.loc[more, "accuracy"]
-        return exponents.idle_near_zero(each)
-
-    assert verdict("J10c", share(0.01)) == "replicated"
-    assert verdict("J10c", share(1.0)) == "does not hold"
-    far = changed(lambda eta: 3.0, 0.0)
-    with pytest.raises(UnmeasurableError, match="no model whose largest exponent is near zero"):
-        exponents.idle_near_zero(far)
-    # Models away from zero do not count, nor do those that float64 cannot hold.
-    broken = changed(lambda eta: 0.1, 0.0)
+    The leading exponents are lower by 0.05.
+    """
+    accurate = {0.01: 0.5, 0.1: 0.3, 0.5: 0.2, 1.0: 0.0, 10.0: 0.1}.get
+    for largest, area in (
+        # Two accurate ones and three others: all six pairs, four, half and none of them.
+        ([0.1, -0.2, 0.5, 3.0, -4.0], 1),
+        ([0.1, -0.7, 0.5, 0.6, -4.0], 4 / 6),
+        ([0.4] * 5, 1 / 2),
+        ([3.0, -4.0, 0.1, 0.2, -0.3], 0),
+    ):
+        by_eta = dict(zip((0.01, 0.1, 0.5, 1.0, 10.0), largest, strict=True))
+        models = changed(by_eta.get, accurate)
+        models.table["max"] = models.table["value"].map(by_eta)
+        found = exponents.indication_of_accuracy(models)
+        assert found["cell"].unique().tolist() == ["largest", "leading"]
+        assert np.allclose(found.query("cell == 'largest'")["value"], area)
+    # What float64 cannot hold is farthest from zero, whatever stands there.
+    broken = changed(lambda eta: 0.0, 0.2)
     broken.table["finite"] = False
-    pd.testing.assert_frame_equal(exponents.idle_near_zero(idle, far, broken), found)
-
-
-def test_models_near_zero_are_set_beside_others():
-    # The leading exponents are lower by 0.05, on the same side of 0.35.
-    good = changed(lambda eta: 0.1 if eta <= 1 else 3.0, lambda eta: 0.5 if eta <= 1 else 0.2)
-    found = exponents.lead_near_zero(good, good)
-    assert found["cell"].unique().tolist() == ["largest", "leading"]
-    assert np.allclose(found["value"], 0.3)
-    jitter = noise()
-
-    def spread(each):
-        each.table["accuracy"] += [next(jitter) for _ in each.table.index]
-        return each
-
-    turned = changed(lambda eta: 3.0 if eta <= 1 else 0.1, lambda eta: 0.5 if eta <= 1 else 0.2)
-    assert verdict("J10d", exponents.lead_near_zero(spread(good))) == "replicated"
-    assert verdict("J10d", exponents.lead_near_zero(spread(turned))) == "does not hold"
-    # What float64 cannot hold is not near zero, whatever stands there.
-    broken = changed(lambda eta: 0.1, 0.2)
-    broken.table["finite"] = False
-    good = changed(lambda eta: 0.1, 0.5)
-    assert np.allclose(exponents.lead_near_zero(good, broken)["value"], 0.3)
-    with pytest.raises(UnmeasurableError, match="no models both near zero and not"):
-        exponents.lead_near_zero(good)
+    good = changed(lambda eta: 3.0, 0.5)
+    assert np.allclose(exponents.indication_of_accuracy(good, broken)["value"], 1)
+    with pytest.raises(UnmeasurableError, match="no model that is not accurate"):
+        exponents.indication_of_accuracy(good)
+    # In every second seed one pair more is out of order, of six.
+    for second, others, expected in ((0.2, 0.6, "replicated"), (0.8, 5.0, "does not hold")):
+        models = changed(lambda eta: 0.0, accurate)
+        is_odd = models.table["seed"] % 2 == 1
+        by_eta = models.table["value"].map({0.01: 0.1, 0.5: 0.5, 1.0: 0.7, 10.0: 4.0})
+        own = by_eta.fillna(is_odd.map({True: others, False: second}))
+        found = exponents.indication_of_accuracy(
+            models._replace(table=models.table.assign(max=own, leading=own))
+        )
+        assert verdict("J10e", found) == expected
 
 
 def test_orders_of_two_exponents_are_compared():
@@ -391,7 +380,7 @@ def test_clouds_are_compared_at_equal_weights_and_training():
         ("itrsa", "spectrum"): measured(normal + removed),
         ("itrsa_unnormalised", "spectrum"): measured(eigenvalues(1.6, 1.5, normalised=False)),
     }
-    assert verdict_in("J9", world) == "replicated"
+    assert verdict("J9", spectrum.growth_without_normalisation(*world.values())) == "replicated"
     found = spectrum.growth_without_normalisation(*world.values())
     means = found.groupby("cell", sort=False)["value"].mean()
     expected = {

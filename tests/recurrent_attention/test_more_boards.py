@@ -15,7 +15,7 @@ def with_more_boards(**changes: Any) -> dict[str, Any]:
     """An overlay in which one condition learns boards of 6x6, with some changes of these."""
     section = configured({}).section(STUDY.name)
     metrics = section.metrics.model_dump(  # type: ignore[attr-defined]
-        include={"accuracy", "exponents", "spectrum", "pseudo_energy"}
+        include={"accuracy", "exponents", "spectrum", "perturbed", "pseudo_energy"}
     )
     givens = {"in_distribution": (20, 24), "out_of_distribution": (16, 18)}
     boards = {
@@ -95,10 +95,6 @@ def test_boards_of_another_size_become_small_and_of_one_seed_too() -> None:
         (
             {"conditions_of": {"votes": ["akorn", "akorn_more", "akorn_votes", "akorn_large"]}},
             "conditions_of > votes: akorn_large learns large, for which there is no such metric",
-        ),
-        (
-            {"tuning": {"candidates": {"akorn_large": {"learning_rates": [0.1]}}}},
-            "tuning > candidates > akorn_large: candidates learn the boards of all",
         ),
         ({"tuning": {"seed": 42}}, "tuning > seed: must not be one of the seeds that are judged"),
         (

@@ -5,9 +5,13 @@ conditions change places in a claim that has roles for them it does not.
 """
 
 import pytest
-from registered import CLAIMS, verdict_in
+from registered import CLAIMS, SETTINGS, verdict_in
 from tables import SEEDS, accuracy, exponents, weights
 
+from replication.study.seeds import seed_list
+
+DRAWS = (1, 2, 3, 4)
+"""Numbers of the other draws of boards."""
 ACCURACY = {
     # Out of distribution after the loops of training, and after the most.
     "itrsa": (0.30, 0.50),
@@ -57,8 +61,13 @@ ACCURACY = {
     "itrsa_unnormalised_6x6": (0.00, 0.00),
     "akorn_6x6": (0.60, 0.60),
     "symmetric_6x6": (0.05, 0.05),
+    # On other draws of boards.
+    **{f"itrsa_drawn_{k}": (0.30, 0.50) for k in DRAWS},
+    **{f"unnormalised_drawn_{k}": (0.00, 0.00) for k in DRAWS},
 }
-INSIDE = {"energy_single": 0.01, "itrsa_unnormalised": 0.6, "itrsa_unnormalised_6x6": 0.6}
+INSIDE = {"energy_single": 0.01, "itrsa_unnormalised": 0.6, "itrsa_unnormalised_6x6": 0.6} | {
+    f"unnormalised_drawn_{k}": 0.6 for k in DRAWS
+}
 """In distribution, where it is not .9."""
 EXPONENTS = {
     # Mean of the leading ones; the largest is by .1 above it.
@@ -83,24 +92,34 @@ EXPONENTS = {
     "itrsa_untrained": -0.6,
     "akorn_untrained": 0.2,
     "symmetric_untrained": -0.4,
-    "itrsa_unnormalised_untrained": 0.8,
     "itrsa_unit": 0.0,
     "akorn_unit": 0.1,
     "itrsa_6x6": 0.0,
     "itrsa_unnormalised_6x6": 0.7,
     "akorn_6x6": 0.02,
     "symmetric_6x6": -0.5,
+    **{f"itrsa_drawn_{k}": 0.0 for k in DRAWS},
+    **{f"akorn_drawn_{k}": 0.02 for k in DRAWS},
+    **{f"unnormalised_drawn_{k}": 0.7 for k in DRAWS},
+    **{f"itrsa_untrained_drawn_{k}": -0.6 for k in DRAWS[:2]},
+    **{f"unnormalised_untrained_drawn_{k}": 0.8 for k in DRAWS[:2]},
+    **{f"itrsa_spectral_drawn_{k}": -0.1 for k in DRAWS[:2]},
+    **{f"akorn_spectral_drawn_{k}": -0.1 for k in DRAWS[:2]},
 }
 WEIGHTS = {
     # Largest gamma, and the asymmetry of heads; that of their sum is .1.
     **dict.fromkeys(["itrsa", *(f"itrsa_n{n}" for n in (4, 8, 12, 16, 24))], (0.8, 0.1)),
     **dict.fromkeys(["energy_multi_weak", "energy_multi_strong"], (1.2, 1.2)),
+    # Norms are as far above 1 as gamma above 0.
+    **{f"{kind}_drawn_{k}": (2.0, 1.2) for kind in ("itrsa", "akorn") for k in DRAWS[:2]},
+    **{f"{kind}_spectral_drawn_{k}": (0.5, 1.2) for kind in ("itrsa", "akorn") for k in DRAWS[:2]},
 }
 
 
 def seeds_of(name):
     """As many as are judged on the boards of a condition."""
-    return range(1, 6) if name.endswith("_6x6") else SEEDS
+    own = SETTINGS.experiments[name].boards
+    return seed_list(SETTINGS.more_boards[own].seeds) if own else SEEDS
 
 
 WORLD = (
@@ -113,7 +132,7 @@ WORLD = (
         for name, mean in EXPONENTS.items()
     }
     | {
-        (name, "weights"): weights(name, largest, heads=heads)
+        (name, "weights"): weights(name, largest, seeds_of(name), heads=heads)
         for name, (largest, heads) in WEIGHTS.items()
     }
 )
@@ -125,13 +144,26 @@ OTHER_WORLDS = {
     "J14c": {("akorn_n8", "accuracy"): accuracy("akorn_n8", 0.42, 0.42)},
 }
 """What is otherwise where a claim holds."""
+
+
+def drawn(*names, draws=4):
+    """These conditions on the first draws of boards, draw by draw."""
+    return " ".join(f"{name}_drawn_{k}" for k in DRAWS[:draws] for name in names)
+
+
 READ = {
     # Conditions as the words of claims name them, and the claims.
     "token_norms": "J7 J7a J7b J7c J7d",
     "itrsa": "J8a J25a J25b",
-    "itrsa itrsa_unnormalised": "J8b J8c J9 J30 J31",
-    "itrsa akorn": "J10a J11a J11b",
-    "akorn itrsa itrsa_unnormalised symmetric": "J10b J10c J10d J33 J33a J33b",
+    "itrsa itrsa_unnormalised": "J8b J8c",
+    drawn("itrsa", "unnormalised"): "J9 J30 J31 J31a",
+    "itrsa akorn": "J11a J11b",
+    drawn("itrsa", "akorn"): "J10a",
+    "akorn itrsa itrsa_unnormalised symmetric": "J33 J33a J33b",
+    drawn("akorn", "itrsa", "unnormalised", "symmetric", draws=2): "J10b J10e",
+    (
+        f"{drawn('itrsa', 'itrsa_spectral', draws=2)} {drawn('akorn', 'akorn_spectral', draws=2)}"
+    ): "J36 J36a",
     "symmetric": "J12a",
     "symmetric itrsa akorn": "J12b J12c",
     "itrsa_n4 itrsa_n8 itrsa_n12 itrsa_n16 itrsa_n24 itrsa": "J13 J13a J15",
@@ -154,12 +186,13 @@ READ = {
     ): "J20d J20e",
     "energy_multi_weak energy_multi_strong": "J20f",
     "akorn": "J21 J22 J23b J24 J25c E11a",
-    "akorn_more akorn_votes": "J21b J23 J23c J24b J24c J26 J26b J26c",
+    "akorn_more akorn_votes": "J26 J26b J26c",
+    drawn("akorn"): "J21b J23 J23c J24b J24c",
     "akorn_untrained akorn": "J21c J21d",
     "itrsa_untrained itrsa akorn_untrained akorn": "J11c",
     "akorn_untrained": "J11d",
     "symmetric_untrained": "J12d",
-    "itrsa_untrained itrsa_unnormalised_untrained": "J30a",
+    drawn("itrsa_untrained", "unnormalised_untrained", draws=2): "J30a",
     "akorn_unit akorn": "J34",
     "akorn_unit akorn_n8_unit akorn_n24_unit akorn_n48_unit": "J34a",
     "itrsa_unit": "J34b",

@@ -29,9 +29,11 @@ def test_large_boards_are_refused_without_a_gpu_and_the_cost_is_said() -> None:
 
 def test_six_by_six_has_all_conditions() -> None:
     jobs = Jobs.of(configure(overlay("six_by_six.yaml"), {STUDY.name: STUDY}), {STUDY.name: STUDY})
-    for name, found in configured({}).section(STUDY.name).experiments.items():  # type: ignore[attr-defined]
-        first = found.seeds.first if found.seeds else 1
-        assert f"results/recurrent_attention/runs/{name}/{first}-{first + 4}.npz" in jobs.tasks
+    section = configured({}).section(STUDY.name)
+    for name, found in section.experiments.items():  # type: ignore[attr-defined]
+        first = section.seeds_of(found).first  # type: ignore[attr-defined]
+        last = first + (3 if "_drawn_" in name else 4)
+        assert f"results/recurrent_attention/runs/{name}/{first}-{last}.npz" in jobs.tasks
 
 
 @pytest.mark.parametrize(
@@ -285,7 +287,7 @@ def test_what_a_claim_needs_cannot_be_removed() -> None:
         ({"experiments": {"akorn_n48": None}}, "claim J14a: experiment: unknown key 'akorn_n48'"),
         (
             {"conditions_of": {"spectrum": ["itrsa"]}},
-            "'itrsa_unnormalised': unknown key 'spectrum'",
+            "'itrsa_drawn_1': unknown key 'spectrum'",
         ),
     ):
         with pytest.raises(InputError, match=rf"{said}.*\(did the configuration remove it\?\)"):
@@ -346,6 +348,18 @@ def test_settings_of_all_models_and_of_training_come_to_every_run() -> None:
     assert small.section(STUDY.name).training.average.every <= 25  # type: ignore[attr-defined]
 
 
+def test_candidates_on_other_boards_are_chosen_at_the_loops_of_training() -> None:
+    configuration = configured({})
+    section = configuration.section(STUDY.name)
+    tried = STUDY.experiments(section, configuration.computation)
+    for name, loops in (("tuning", 16), ("tuning_seeds", 16), ("tuning_drawn_1", 8)):
+        job = tried[name].metrics["solved"].settings
+        assert isinstance(job, TuningJob)
+        assert job.loops == loops
+    found = tried["tuning_drawn_1"]
+    assert {each.reads for each in found.runs.values()} == {("boards_drawn_1",)} == {(*found.data,)}
+
+
 def test_candidates_have_seeds_of_their_own() -> None:
     """A job that two conditions try is one run for each, with the seeds of each."""
     own = {"learning_rates": [0.004], "seeds": {"first": 901, "count": 4}}
@@ -359,13 +373,13 @@ def test_candidates_have_seeds_of_their_own() -> None:
         assert all(each.run.startswith(f"{each.condition}-") for each in job.candidates)
 
 
-@pytest.mark.parametrize("experiment", ["tuning", "tuning_seeds"])
+@pytest.mark.parametrize("experiment", ["tuning", "tuning_seeds", "tuning_drawn_1"])
 def test_what_is_tried_differs_from_its_condition_in_one_number(experiment: str) -> None:
     section = configured({}).section(STUDY.name)
     tried = STUDY.experiments(section, configured({}).computation)[experiment]
     job = tried.metrics["solved"].settings
     assert isinstance(job, TuningJob)
-    candidates = section.tuning.by_experiment()[experiment]  # type: ignore[attr-defined]
+    candidates = section.tuning.by_experiment(section.experiments)[experiment]  # type: ignore[attr-defined]
     assert {candidate.condition for candidate in job.candidates} == {*candidates}
     for candidate in job.candidates:
         condition = section.experiments[candidate.condition]  # type: ignore[attr-defined]

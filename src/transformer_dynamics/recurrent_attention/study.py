@@ -32,6 +32,7 @@ SMALL_METRICS = {
     "accuracy": {"loops": [1, 2, 4, 8, 16], "draws": 1},
     "exponents": {"boards": 1, "steps": 2, "leading": 4, "long": 5},
     "spectrum": {"boards": 1, "steps": 2},
+    "perturbed": {"etas": [0.05, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
     "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
 }
 """Changes of metrics that boards of every size have, for the smallest scale."""
@@ -47,7 +48,7 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     return conditions | {
         **{
             name: _tuning(settings, jobs, candidates)
-            for name, candidates in settings.tuning.by_experiment().items()
+            for name, candidates in settings.tuning.by_experiment(settings.experiments).items()
         },
         TOKEN_NORMS: _token_norms(settings.token_norms, computation),
     }
@@ -68,7 +69,7 @@ def _condition(
     condition = settings.experiments[name]
     sizes, seeds = settings.sizes_of(condition), settings.seeds_of(condition)
     parts = batches(seed_list(seeds), computation.seeds_per_job or sizes.seeds.count)
-    boards = f"{BOARDS}_{condition.boards}" if condition.boards else BOARDS
+    boards = _name_of_boards(condition)
     metrics = {
         metric: Job(
             f"metrics.{metric}", MetricJob(train=job, settings=own), reads=(boards,), minutes=240
@@ -85,11 +86,15 @@ def _condition(
     )
 
 
+def _name_of_boards(condition: Condition) -> str:
+    return f"{BOARDS}_{condition.boards}" if condition.boards else BOARDS
+
+
 def _boards(boards: BoardJob) -> Job:
     return Job("data.boards", boards, reads=boards.sources)
 
 
-def _training(job: TrainJob, seeds: tuple[int, ...], boards: str = BOARDS, **more: Any) -> Job:
+def _training(job: TrainJob, seeds: tuple[int, ...], boards: str, **more: Any) -> Job:
     work = len(seeds) * operations(job)
     return Job("training.loop", job, seeds, (boards,), minutes=1440, operations=work, **more)
 
@@ -99,6 +104,9 @@ def _tuning(
 ) -> Experiment:
     names: dict[tuple[TrainJob, tuple[int, ...]], str] = {}
     tried = []
+    # All of an experiment learn the same boards.
+    first = settings.experiments[next(iter(by_condition))]
+    boards, own = _name_of_boards(first), settings.sizes_of(first).boards
     for condition, candidates in by_condition.items():
         base = jobs[condition]
         seeds = tuple(seed_list(candidates.seeds or SeedRange(first=settings.tuning.seed, count=1)))
@@ -121,16 +129,18 @@ def _tuning(
                 for condition, quantity, value, run in tried
             ],
             runs={name: job for (job, _), name in names.items()},
-            loops=settings.tuning.loops,
+            loops=settings.training.loops if first.boards else settings.tuning.loops,
             metric=metric,
         )
 
     return Experiment(
-        data={BOARDS: _boards(settings.boards)},
+        data={boards: _boards(own)},
         # A rate at which a training diverges solves no board.
-        runs={name: _training(job, seeds, gaps=("*",)) for (job, seeds), name in names.items()},
+        runs={
+            name: _training(job, seeds, boards, gaps=("*",)) for (job, seeds), name in names.items()
+        },
         metrics={
-            "solved": Job("metrics.tuning", table("solved"), reads=(BOARDS,)),
+            "solved": Job("metrics.tuning", table("solved"), reads=(boards,)),
             "fingerprint": Job("metrics.tuning", table("fingerprint")),
         },
     )
@@ -163,7 +173,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         return {"first": random.choice(seed_list(seeds)), "count": 1}
 
     left: dict[str, Any] = dict.fromkeys(settings.tuning.candidates)
-    for candidates in settings.tuning.by_experiment().values():
+    for candidates in settings.tuning.by_experiment(settings.experiments).values():
         chosen = random.choice([*candidates])
         own_seeds = candidates[chosen].seeds
         left[chosen] = {"seeds": one_of(own_seeds)} if own_seeds else {}
@@ -222,7 +232,6 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             **SMALL_METRICS,
             "votes": {"draws": 2, "boards": 2, "loops": 2},
             "distribution": {"steps": 2},
-            "perturbed": {"etas": [0.05, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
             "trajectories": {
                 "warm_up": 2,
                 "steps": 60,

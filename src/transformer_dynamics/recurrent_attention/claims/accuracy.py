@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
-from replication.study.evidence import evidence_by_seed
+from replication.study.evidence import evidence_by_seed, seed_rows
 from transformer_dynamics.recurrent_attention.claims.seed_values import (
     AccuracyOf,
     accuracies_from_training,
@@ -119,18 +119,35 @@ def _akorn_minus_itrsa(
     )
 
 
-def lead_of_normalised(normalised: AccuracyOf, unnormalised: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy with normalisation minus that without: as in training, and beyond.
+def lead_as_trained(*pairs: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy with normalisation minus that without, after the loops of training.
 
-    In distribution after the loops of training, and out of distribution after twice as many.
+    Args:
+        pairs: a condition with normalisation and one without, and others so.
     """
-    found = {}
-    for split, times in ((IN, 1), (OUT, 2)):
-        loops = times * trained_loops(normalised)
-        cell = f"{split}, {times} x T of training"
-        ours, theirs = (accuracy_after(each, loops, split) for each in (normalised, unnormalised))
-        found[cell] = ours - theirs
-    return evidence_by_seed(found)
+    return _lead(pairs, (IN, 1), (OUT, 1))
+
+
+def lead_at_twice_the_loops(*pairs: AccuracyOf) -> pd.DataFrame:
+    """Return the same after twice the loops of training."""
+    return _lead(pairs, (IN, 2), (OUT, 2))
+
+
+def lead_of_normalised(*pairs: AccuracyOf) -> pd.DataFrame:
+    """Return the same, in distribution as in training and out of it after twice as many loops."""
+    return _lead(pairs, (IN, 1), (OUT, 2))
+
+
+def _lead(pairs: Sequence[AccuracyOf], *places: tuple[str, int]) -> pd.DataFrame:
+    return seed_rows(
+        (
+            f"{split}, {times} x T of training",
+            accuracy_after(ours, times * trained_loops(ours), split)
+            - accuracy_after(theirs, times * trained_loops(theirs), split),
+        )
+        for ours, theirs in zip(pairs[::2], pairs[1::2], strict=True)
+        for split, times in places
+    )
 
 
 def orthogonality_beyond_penalty(

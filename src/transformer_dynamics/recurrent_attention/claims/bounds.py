@@ -1,5 +1,6 @@
 """Proposition 5.1, its limit for large steps, and the bound of attention's own Jacobian (5.1)."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -16,6 +17,10 @@ from transformer_dynamics.recurrent_attention.theory.bounds import (
     large_step_limit,
     proposition_5_1,
     shortest_length,
+)
+from transformer_dynamics.recurrent_attention.theory.jacobian import (
+    multiply_blocks,
+    normalisation_jacobian,
 )
 from transformer_dynamics.recurrent_attention.theory.recurrence import (
     Parameters,
@@ -85,6 +90,18 @@ def bound_of_attention(case: Case, *, printed: bool) -> NormAndBound:
     return attention_bound(
         case.tokens, case.weights, model.heads, inverse_temperature(model), printed=printed
     )
+
+
+@evidence
+def jacobian_of_normalisation() -> Cases:
+    """Return the largest error of Lemma A.3 over its largest entry."""
+    for case in _random_cases():
+        number, width = case.inputs.numel(), case.model.width
+        step = partial(normalise_tokens, case.model, case.parameters)
+        found = torch.func.jacrev(step)(case.inputs).reshape(number, number)
+        blocks = normalisation_jacobian(case.inputs, width, case.parameters["gamma"])
+        stated = multiply_blocks(blocks, torch.eye(number, dtype=found.dtype))
+        yield case.name, (found - stated).abs().max() / stated.abs().max()
 
 
 @evidence

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
-from replication.study.evidence import evidence_by_seed
+from replication.study.evidence import evidence_by_seed, seed_rows
 from transformer_dynamics.recurrent_attention.claims.seed_values import (
     AccuracyOf,
     ExponentsOf,
@@ -57,11 +57,28 @@ def _correlation(measured: Iterable[AccuracyOf | ExponentsOf], name: str) -> pd.
     )
 
 
-def distance_from_zero(normalised: ExponentsOf, unnormalised: ExponentsOf) -> pd.DataFrame:
-    """Return |exponent| without normalisation minus that with it, of means over boards."""
-    sizes = [_seed_means(each).abs() for each in (unnormalised, normalised)]
-    return evidence_by_seed(
-        {COLUMN_NAMES[name]: sizes[0][name] - sizes[1][name] for name in (LARGEST, LEADING)}
+def distance_from_zero(*pairs: ExponentsOf) -> pd.DataFrame:
+    """Return |exponent| without normalisation minus that with it, of means over boards.
+
+    Args:
+        pairs: a condition with normalisation and one without, and others so.
+    """
+    return seed_rows(
+        (COLUMN_NAMES[name], _seed_means(bare)[name].abs() - _seed_means(normalised)[name].abs())
+        for normalised, bare in zip(pairs[::2], pairs[1::2], strict=True)
+        for name in (LARGEST, LEADING)
+    )
+
+
+def lower_with_penalty(*pairs: ExponentsOf) -> pd.DataFrame:
+    """Return the largest exponent without a penalty minus that with it, of means over boards.
+
+    Args:
+        pairs: a condition without and one with it, and others so.
+    """
+    return seed_rows(
+        (condition_name(free.job.train), _seed_means(free)[LARGEST] - _seed_means(held)[LARGEST])
+        for free, held in zip(pairs[::2], pairs[1::2], strict=True)
     )
 
 

@@ -19,7 +19,6 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import (
     IN,
-    NEAR_ZERO,
     OUT,
     LinearRegime,
     MetricJob,
@@ -37,8 +36,6 @@ INFINITE_FROM = 0.5
 """Least eta from which on Figure 2a has no number without normalisation."""
 SMALL_UP_TO = 0.05
 """Largest eta of a small step, which is nearly the identity without normalisation."""
-HARDLY_ANY = 0.05
-"""Share of boards below which a model solves none to speak of."""
 NINE_IN_TEN = 0.9
 """Share of accurate models that counts: one in ten may be accurate by chance."""
 FEWEST_STEPS = 10
@@ -117,10 +114,7 @@ def exponents_of_accurate(*changed: PerturbedOf) -> pd.DataFrame:
     taken together. Tokens that float64 cannot hold count with the exponent of its largest number.
     """
     rows = _join_tables(changed)
-    best = rows.groupby("seed")["accuracy"].transform("max")
-    if (best == 0).any():
-        raise UnmeasurableError("a seed has no model that solves a board, so none is accurate")
-    accurate = rows[rows["accuracy"] > best / 2]
+    accurate = rows[_is_accurate(rows)]
     found, highest = [], _largest_float_exponent(changed[0])
     for name, column in MEANS.items():
         sizes = accurate[column].abs().where(accurate["finite"], highest)
@@ -128,43 +122,27 @@ def exponents_of_accurate(*changed: PerturbedOf) -> pd.DataFrame:
     return seed_rows(found)
 
 
-def idle_near_zero(*changed: PerturbedOf) -> pd.DataFrame:
-    """Return the share of models with an exponent near zero that solve hardly any board.
+def indication_of_accuracy(*changed: PerturbedOf) -> pd.DataFrame:
+    """Return how well a small |exponent| indicates accurate models: the area under its ROC curve.
 
-    All changes of all models of a seed are taken together: of those whose |exponent| is at most
-    `NEAR_ZERO`, the share whose accuracy is below `HARDLY_ANY`.
-
-    Raises:
-        UnmeasurableError: if a seed has no such model.
-    """
-    rows = _join_tables(changed)
-    found = []
-    for name, column in MEANS.items():
-        near = rows[rows["finite"] & (rows[column].abs() <= NEAR_ZERO)]
-        if {*near["seed"]} != {*rows["seed"]}:
-            raise UnmeasurableError(f"a seed has no model whose {name} exponent is near zero")
-        is_idle = (near["accuracy"] < HARDLY_ANY).astype(np.float64)
-        found.append((name, is_idle.groupby(near["seed"]).mean()))
-    return seed_rows(found)
-
-
-def lead_near_zero(*changed: PerturbedOf) -> pd.DataFrame:
-    """Return the mean accuracy of models with an exponent near zero minus that of all others.
-
-    All changes of all models of a seed are taken together; near is |exponent| <= `NEAR_ZERO`, and
-    what float64 cannot hold is not near.
+    That is the share of pairs of an accurate model and another one of a seed in which the accurate
+    one is nearer to zero; equal ones count half. Accurate are models above half of the seed's best
+    accuracy. Tokens that float64 cannot hold are farthest from zero.
 
     Raises:
         UnmeasurableError: if a seed has models of one kind only.
     """
     rows = _join_tables(changed)
-    found = []
+    is_accurate, found = _is_accurate(rows), []
+    counts = is_accurate.groupby(rows["seed"]).agg(["sum", "size"])
+    others = counts["size"] - counts["sum"]
+    if (others == 0).any():
+        raise UnmeasurableError("a seed has no model that is not accurate")
     for name, column in MEANS.items():
-        is_near = rows["finite"] & (rows[column].abs() <= NEAR_ZERO)
-        means = rows.groupby(["seed", is_near.rename("near")])["accuracy"].mean().unstack()
-        if {*means.columns} != {True, False} or means.isna().to_numpy().any():
-            raise UnmeasurableError(f"a seed has no models both near zero and not ({name})")
-        found.append((name, means[True] - means[False]))
+        ranks = rows[column].abs().where(rows["finite"], inf).groupby(rows["seed"]).rank()
+        total = ranks.where(is_accurate, 0).groupby(rows["seed"]).sum()
+        farther = total - counts["sum"] * (counts["sum"] + 1) / 2
+        found.append((name, 1 - farther / (counts["sum"] * others)))
     return seed_rows(found)
 
 
@@ -274,6 +252,14 @@ def accuracy_without_normalisation_as_trained(unnormalised: AccuracyOf) -> pd.Da
 
 def _join_tables(changed: Sequence[PerturbedOf]) -> pd.DataFrame:
     return pd.concat([each.table for each in changed], ignore_index=True)
+
+
+def _is_accurate(rows: pd.DataFrame) -> "pd.Series[bool]":
+    """Return whether a model is above half of the best accuracy of its seed."""
+    best = rows.groupby("seed")["accuracy"].transform("max")
+    if (best == 0).any():
+        raise UnmeasurableError("a seed has no model that solves a board, so none is accurate")
+    return rows["accuracy"] > best / 2
 
 
 def _board_means(trained: ExponentsOf, column: str) -> "pd.Series[float]":

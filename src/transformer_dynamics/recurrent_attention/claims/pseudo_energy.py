@@ -1,7 +1,7 @@
 """AKOrN's pseudo-energy, and how far the Jacobian of attention explains it (6.3, B.5.5).
 
 One number per seed: values are means over boards first, and contrasts along t after that. Measures
-of several conditions take their seeds together.
+of several conditions take their seeds together, which are all different.
 """
 
 from math import sqrt
@@ -13,7 +13,6 @@ from replication.base.errors import UnmeasurableError
 from replication.base.random_streams import generator
 from replication.study.contract import Measured
 from replication.study.evidence import Cases, evidence, seed_rows
-from transformer_dynamics.recurrent_attention.claims.seed_values import join_seeds
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, PseudoEnergy
 from transformer_dynamics.recurrent_attention.theory.attention import (
     Weights,
@@ -40,7 +39,7 @@ def change_of_energy(measured: PseudoEnergyOf) -> pd.DataFrame:
 
 def falling_steps(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the share of iterations in which E_pseudo of a board falls."""
-    return _evidence(_falling_share(join_seeds(measured)))
+    return _evidence(*map(_falling_share, measured))
 
 
 def further_after_training(untrained: PseudoEnergyOf, trained: PseudoEnergyOf) -> pd.DataFrame:
@@ -60,8 +59,8 @@ def least_cosine(measured: PseudoEnergyOf) -> pd.DataFrame:
 
 def rise_of_contribution(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the contribution with the exact J at the last t minus that at t = 0."""
-    curves = _mean_curves(join_seeds(measured), "contribution")
-    return _evidence(curves.iloc[-1] - curves.iloc[0])
+    along = [_mean_curves(each, "contribution") for each in measured]
+    return _evidence(*(curves.iloc[-1] - curves.iloc[0] for curves in along))
 
 
 def final_contribution(measured: PseudoEnergyOf) -> pd.DataFrame:
@@ -71,8 +70,8 @@ def final_contribution(measured: PseudoEnergyOf) -> pd.DataFrame:
 
 def largest_fall(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the largest fall of the contribution with the exact J in one iteration, or 0."""
-    steps = _mean_curves(join_seeds(measured), "contribution").diff().iloc[1:]
-    return _evidence((-steps.min()).clip(lower=0))
+    steps = (_mean_curves(each, "contribution").diff().iloc[1:] for each in measured)
+    return _evidence(*((-each.min()).clip(lower=0) for each in steps))
 
 
 def error_of_initial_attention(measured: PseudoEnergyOf) -> pd.DataFrame:
@@ -81,22 +80,24 @@ def error_of_initial_attention(measured: PseudoEnergyOf) -> pd.DataFrame:
     return _evidence(error.abs().max())
 
 
-def final_ratio(*measured: PseudoEnergyOf) -> pd.DataFrame:
-    """Return the contribution with (94) over that with the exact J, at the last t."""
-    joined = join_seeds(measured)
-    ratio = _mean_curves(joined, "contribution_P0") / _mean_curves(joined, "contribution")
-    return _evidence(ratio.iloc[-1])
+def final_error(*measured: PseudoEnergyOf) -> pd.DataFrame:
+    """Return |a/b - 1| at the last t of the contributions a with (94) and b with the exact J."""
+    ratios = (
+        _mean_curves(each, "contribution_P0") / _mean_curves(each, "contribution")
+        for each in measured
+    )
+    return _evidence(*((each.iloc[-1] - 1).abs() for each in ratios))
 
 
 def change_of_form(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the quadratic form (95) at the last t minus that at t = 0, over |E_pseudo(0)|."""
-    means = (
-        join_seeds(measured)
-        .table.groupby(["seed", "t"])[["quadratic_form", "pseudo_energy"]]
-        .mean()
+    curves = [
+        [_mean_curves(each, name) for name in ("quadratic_form", "pseudo_energy")]
+        for each in measured
+    ]
+    return _evidence(
+        *((form.iloc[-1] - form.iloc[0]) / energy.iloc[0].abs() for form, energy in curves)
     )
-    form, energy = (means[name].unstack("t") for name in means)
-    return _evidence((form.iloc[:, -1] - form.iloc[:, 0]) / energy.iloc[:, 0].abs())
 
 
 def form_over_energy(measured: PseudoEnergyOf) -> pd.DataFrame:
@@ -151,5 +152,5 @@ def _mean_curves(measured: PseudoEnergyOf, column: str) -> pd.DataFrame:
     return curves
 
 
-def _evidence(values: pd.Series) -> pd.DataFrame:
-    return seed_rows([("all boards", values)])
+def _evidence(*values: pd.Series) -> pd.DataFrame:
+    return seed_rows(("all boards", each) for each in values)

@@ -1,5 +1,8 @@
 """Figure 2c: eigenvalues of a step with and without normalisation."""
 
+from collections.abc import Iterator
+from itertools import chain
+
 import numpy as np
 import pandas as pd
 
@@ -10,21 +13,30 @@ from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob,
 SpectrumOf = Measured[MetricJob[Spectrum]]
 
 
-def growth_without_normalisation(normalised: SpectrumOf, unnormalised: SpectrumOf) -> pd.DataFrame:
+def growth_without_normalisation(*pairs: SpectrumOf) -> pd.DataFrame:
     """Return the logarithm of a size of the cloud without normalisation over that with it.
 
     Sizes are max |Im lambda| and the spectral radius max |lambda|; without normalisation is once
     the same step of the same weights, and once a model that was trained so. Means are over boards.
+
+    Args:
+        pairs: a condition with normalisation and one without, and others so.
     """
+    found = (_growth(*pair) for pair in zip(pairs[::2], pairs[1::2], strict=True))
+    return seed_rows(chain.from_iterable(found))
+
+
+def _growth(
+    normalised: SpectrumOf, unnormalised: SpectrumOf
+) -> Iterator[tuple[str, "pd.Series[float]"]]:
     with_it = _cloud_sizes(normalised.table[normalised.table["normalised"]])
     others = {
         "same weights": _cloud_sizes(normalised.table[~normalised.table["normalised"]]),
         "equal training": _cloud_sizes(unnormalised.table),
     }
-    ratios = {name: (without - with_it).groupby("seed").mean() for name, without in others.items()}
-    return seed_rows(
-        (f"{name}, {column}", table[column]) for name, table in ratios.items() for column in table
-    )
+    for name, without in others.items():
+        ratio = (without - with_it).groupby("seed").mean()
+        yield from ((f"{name}, {column}", ratio[column]) for column in ratio)
 
 
 def _cloud_sizes(rows: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from math import log
 import pandas as pd
 
 from replication.study import contract as study
-from replication.study.evidence import Cases, evidence, evidence_by_seed
+from replication.study.evidence import Cases, evidence, evidence_by_seed, seed_rows
 from transformer_dynamics.recurrent_attention.claims.seed_values import condition_name
 from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
 
@@ -33,6 +33,23 @@ def asymmetry_left_to_heads(*measured: WeightsOf) -> pd.DataFrame:
             for each in measured
         }
     )
+
+
+def nearer_to_one(*pairs: WeightsOf) -> pd.DataFrame:
+    """Return |sigma - 1| without a penalty minus that with it, mean over W^Q, W^K, W^V and W^O.
+
+    Args:
+        pairs: a condition without and one with it, and others so.
+    """
+    return seed_rows(
+        (condition_name(free.job.train), _distance_from_one(free) - _distance_from_one(held))
+        for free, held in zip(pairs[::2], pairs[1::2], strict=True)
+    )
+
+
+def _distance_from_one(measured: WeightsOf) -> "pd.Series[float]":
+    norms = measured.table.set_index("seed").filter(like="sigma_")
+    return (norms - 1).abs().mean(axis=1)
 
 
 def remaining_loss(trained: WeightsOf) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Settings of the study: its section of the configuration, and what it refuses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from math import floor
 from typing import Annotated, Any, Self
@@ -99,15 +99,19 @@ class Tuning(Strict):
     seed: Seed
     """Seed that is not judged."""
     loops: Count
-    """Number T of loops of the choice."""
+    """Number T of loops of the choice; on `more_boards` it is that of training."""
     candidates: Annotated[dict[Name, Candidates], REMOVABLE]
     """Candidates by condition; `null` in an overlay removes one."""
 
-    def by_experiment(self) -> dict[str, dict[str, Candidates]]:
+    def by_experiment(
+        self, conditions: Mapping[str, Condition]
+    ) -> dict[str, dict[str, Candidates]]:
         """Return the candidates of each experiment that has some, by condition."""
         found: dict[str, dict[str, Candidates]] = {}
-        for condition, tried in self.candidates.items():
-            found.setdefault(TUNING_SEEDS if tried.seeds else TUNING, {})[condition] = tried
+        for name, tried in self.candidates.items():
+            boards = conditions[name].boards
+            own = f"{TUNING}_{boards}" if boards else TUNING_SEEDS if tried.seeds else TUNING
+            found.setdefault(own, {})[name] = tried
         return found
 
 
@@ -154,7 +158,8 @@ class Settings(StudySettings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name in (TUNING, TUNING_SEEDS, TOKEN_NORMS):
+        others = (f"{TUNING}_{boards}" for boards in self.more_boards)
+        for name in (TUNING, TUNING_SEEDS, TOKEN_NORMS, *others):
             if name in self.experiments:
                 raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
         for name, condition in self.experiments.items():
@@ -188,11 +193,6 @@ class Settings(StudySettings):
                 continue
             if tried.strengths and not condition.penalty:
                 yield f"{where} > strengths: the condition has no penalty; leave them out"
-            if condition.boards:
-                yield (
-                    f"{where}: candidates learn the boards of all, and this condition has others;"
-                    " leave it out"
-                )
 
     def _find_unknown_metrics(self) -> Iterator[str]:
         """Yield a message per metric or condition that is not there, or not for these boards."""

@@ -1,4 +1,4 @@
-"""Settings of boards of another size, beside those of all conditions."""
+"""Settings of boards of another size or draw, beside those of all conditions."""
 
 from pydantic import Field
 
@@ -8,6 +8,7 @@ from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
 from transformer_dynamics.recurrent_attention.settings.metrics import (
     Accuracy,
     Exponents,
+    Perturbed,
     PseudoEnergy,
     Spectrum,
 )
@@ -33,12 +34,14 @@ class MoreMetrics(Strict):
     """Settings of the Lyapunov exponents."""
     spectrum: Spectrum
     """Settings of the eigenvalues of a step."""
+    perturbed: Perturbed
+    """Settings of models that are changed after training."""
     pseudo_energy: PseudoEnergy
     """Settings of AKOrN's pseudo-energy."""
 
 
 class MoreBoards(Strict):
-    """Boards of another size, with all settings that a size decides."""
+    """Boards of another size or draw, with all settings that they decide."""
 
     boards: BoardJob
     """Boards of training, validation and test."""
