@@ -133,7 +133,9 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
 
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
-@click.option("--own", required=True, type=click.File(), help="What the configuration adds, as JSON.")
+@click.option(
+    "--own", required=True, type=click.File(), help="What the configuration adds, as JSON."
+)
 @click.option("--key", required=True, help="Digest of all that the scorecard is made from.")
 @click.option("--parquet", required=True, type=click.Path(path_type=Path))
 @click.option("--markdown", required=True, type=click.Path(path_type=Path))

@@ -409,6 +409,11 @@ class Registry(Strict):
         return (self.scale or "").partition("; ")[2]
 
     @property
+    def departures(self) -> Departures:
+        """Departures of the jobs behind claims, see `with_added`."""
+        return self._departures
+
+    @property
     def limit_of_intervals(self) -> str:
         """Things over which intervals do not generalise, as a sentence; empty if there are none."""
         shared = (self.seeds_share or "").rstrip(".")
@@ -417,27 +422,25 @@ class Registry(Strict):
     def departures_of(self, sentence: Sentence) -> list[Departure]:
         """Return the departures of the claims that decide a sentence, each once."""
         deciding = () if sentence.mark else sentence.claims
-        return list(dict.fromkeys(each for name in deciding for each in self._departures.get(name, ())))
-
-    def with_departures(self, departures: Departures) -> "Registry":
-        """Return the registry with the departures of the jobs behind its claims."""
-        own = self.model_copy()
-        own._departures = departures
-        return own
+        found = (each for name in deciding for each in self._departures.get(name, ()))
+        return list(dict.fromkeys(found))
 
     @property
     def author_names(self) -> list[str]:
         """Names of the authors in a list."""
         return _split_names(self.authors)
 
-    def with_own(self, claims: Mapping[str, OwnClaim]) -> "Registry":
-        """Return the registry with a user's claims after its own.
+    def with_added(self, claims: Mapping[str, OwnClaim], departures: Departures) -> "Registry":
+        """Return the registry with a user's claims after its own, and with departures.
 
         Args:
             claims: claims by number; the registry has none of these numbers.
+            departures: those of the jobs from `paper_settings`.
         """
         own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
-        return self.model_copy(update={"claims": [*self.claims, *own]})
+        added = self.model_copy(update={"claims": [*self.claims, *own]})
+        added._departures = departures
+        return added
 
 
 @cache
