@@ -59,10 +59,10 @@ from replication.judge.abstract import (
     count_marks,
     decided_sentences,
     mark_sentences,
-    short_verdict,
 )
 from replication.judge.citation import fill_template, verdict_finder
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict
+from replication.judge.wording import short_verdict
 from replication.plan.cost import HEADER, MEASURED, Cost, cost_rows
 from replication.plan.cost import costs as study_costs
 from replication.plan.recorded_times import Records

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.judge.judgement import sum_up
 from replication.judge.verdicts import HOLDING, Outcome, Verdict
+from replication.judge.wording import DECLARED_LATE, short_verdict
 from replication.study.claims import Claim
 from replication.study.registry import (
     UNJUDGED,
@@ -24,8 +25,6 @@ Link = Callable[[str, str | None], str]
 """Maker of Markdown from a claim's number, and from the study that judges it if not this one."""
 REST_OPEN = ", the rest is open"
 """Remark on a sentence, see `MarkedSentence.is_rest_open`."""
-DECLARED_LATE = "declared late"
-"""Remark beside a claim that was declared after its seeds had been seen."""
 
 
 class MarkedSentence(NamedTuple):
@@ -248,21 +247,6 @@ def deciding_claims(found: MarkedSentence, link: Link) -> str:
 
 def _verdict_unless_holding(verdict: Verdict) -> str:
     return "" if verdict.verdict in HOLDING else short_verdict(verdict)
-
-
-def short_verdict(verdict: Verdict, *, late: bool = False) -> str:
-    """Return a verdict in a few words: "in part, declared late, 4 of 6 hold, 1 open".
-
-    Args:
-        verdict: the verdict.
-        late: whether its claim was declared after its seeds had been seen.
-    """
-    decisions = [each.decision for each in verdict.counted]
-    has_count = len(decisions) > 1 and verdict.verdict not in HOLDING
-    count = f"{verdict.holding} of {len(decisions)} hold" * has_count
-    undecided = decisions.count("open")
-    rest = f"{undecided} open" * (has_count and verdict.verdict != "open" and undecided > 0)
-    return ", ".join(filter(None, [verdict.verdict, DECLARED_LATE * late, count, rest]))
 
 
 def count_marks(

@@ -4,14 +4,31 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, NamedTuple, Self, get_args
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from replication.base.errors import InputError
 from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
 from replication.base.yaml_files import read_yaml
-from replication.study.claims import BEYOND, SHOWN, Claim, Number, OwnClaim, Statistical, Text
+from replication.study.claims import (
+    BEYOND,
+    ERRATA,
+    NUMBER,
+    SHOWN,
+    Claim,
+    Number,
+    OwnClaim,
+    Statistical,
+    Text,
+)
 
 AT_SCALE = "Verdicts on training are verdicts at this scale:"
 """Words before `Registry.scale`."""
@@ -155,8 +172,13 @@ class Sentence(Strict):
                 "a sentence of an abstract names the claims that decide it, or the study that does,"
                 f" or has a mark and says why: {self.words}"
             )
-        refuse_repeated(self.claims)
+        refuse_repeated([*self.claims, *self.errata])
         return self
+
+    @property
+    def cited(self) -> list[str]:
+        """Numbers of the claims whose verdicts the plain line cites."""
+        return re.findall(rf"""\bverdict\(\s*["']({NUMBER})["']\s*\)""", self.plain or "")
 
     def repeats(self, other: Self) -> bool:
         """Say whether another version's sentence has the same words and is decided by the same.
@@ -188,6 +210,26 @@ class PaperSettings(Strict):
     loops, optimiser. A sentence whose claims depart from one says why it does not depend on it."""
     scale: dict[Text, PaperValues] = {}
     """Settings of size: model, data, number of updates. `Registry.scale` tells departures."""
+
+
+class Departure(NamedTuple):
+    """A setting of the jobs behind a claim that the paper's runs do not have."""
+
+    setting: str
+    """Setting of a job, such as `training.momentum`."""
+    ours: str
+    """Values of the jobs that are not the paper's."""
+    papers: str
+    """Values of the paper."""
+    is_regime: bool
+    """True if the setting stands in `PaperSettings.regime`."""
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.ours} instead of {self.papers}"
+
+
+Departures = dict[Number, list[Departure]]
+"""Departures of the jobs behind claims from the paper's settings, by number of the claim."""
 
 
 class Abstract(Strict):
@@ -255,6 +297,7 @@ class Registry(Strict):
     amplifies_rounding: bool = False
     """True if training amplifies rounding errors until a run on another processor differs from the
     reference as much as a run of another seed, and is compared as such."""
+    _departures: Departures = PrivateAttr({})
 
     @field_validator("figures")
     @classmethod
@@ -284,10 +327,12 @@ class Registry(Strict):
         refuse_repeated([abstract.version for abstract in self.abstracts])
         groups = {claim.id: claim.group for claim in self.claims}
         for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
-            for name in sentence.claims:
+            for name in (*sentence.claims, *sentence.errata, *sentence.cited):
                 if name not in groups:
                     raise ValueError(f"abstracts: {unknown_key(name, list(groups))}")
-                if groups[name] == BEYOND:
+                if name in sentence.errata and groups[name] != ERRATA:
+                    raise ValueError(f"abstracts: {name} is no erratum: {sentence.words}")
+                if name in sentence.claims and groups[name] == BEYOND:
                     raise ValueError(
                         f"abstracts: {name} is a finding or has no quote; only what the paper says"
                         f" decides a sentence of its abstract: {sentence.words}"
@@ -364,18 +409,38 @@ class Registry(Strict):
         return (self.scale or "").partition("; ")[2]
 
     @property
+    def departures(self) -> Departures:
+        """Departures of the jobs behind claims, see `with_added`."""
+        return self._departures
+
+    @property
+    def limit_of_intervals(self) -> str:
+        """Things over which intervals do not generalise, as a sentence; empty if there are none."""
+        shared = (self.seeds_share or "").rstrip(".")
+        return f"Seeds share {shared}; intervals do not generalise over them." if shared else ""
+
+    def departures_of(self, sentence: Sentence) -> list[Departure]:
+        """Return the departures of the claims that decide a sentence, each once."""
+        deciding = () if sentence.mark else sentence.claims
+        found = (each for name in deciding for each in self._departures.get(name, ()))
+        return list(dict.fromkeys(found))
+
+    @property
     def author_names(self) -> list[str]:
         """Names of the authors in a list."""
         return _split_names(self.authors)
 
-    def with_own(self, claims: Mapping[str, OwnClaim]) -> "Registry":
-        """Return the registry with a user's claims after its own.
+    def with_added(self, claims: Mapping[str, OwnClaim], departures: Departures) -> "Registry":
+        """Return the registry with a user's claims after its own, and with departures.
 
         Args:
             claims: claims by number; the registry has none of these numbers.
+            departures: those of the jobs from `paper_settings`.
         """
         own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
-        return self.model_copy(update={"claims": [*self.claims, *own]})
+        added = self.model_copy(update={"claims": [*self.claims, *own]})
+        added._departures = departures
+        return added
 
 
 @cache

@@ -16,10 +16,10 @@ from replication.judge.abstract import (
     joint_mark,
     mark_sentences,
     sentences_by_version,
-    short_verdict,
 )
 from replication.judge.scorecard_figure import sentences_of
 from replication.judge.verdicts import Comparison, Verdict
+from replication.judge.wording import short_verdict
 from replication.study.claims import LATE, Claim
 from replication.study.registry import WORDS_DIFFER, Registry, without_latex
 
