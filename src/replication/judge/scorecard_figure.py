@@ -22,8 +22,8 @@ class Scorecard(Figure):
     title: ClassVar[str] = "The abstract, sentence by sentence"
     columns: ClassVar[tuple[str, ...]] = (
         "version", "sentence", "words", "mark", "plain", "errata", "departs", "claim", "says",
-        "late", "verdict", "holding", "comparisons", "seeds", "cell", "decision", "estimate", "lower",
-        "upper", "distance", "low", "high", "no_effect",
+        "late", "verdict", "holding", "comparisons", "seeds", "cell", "decision", "estimate",
+        "lower", "upper", "distance", "low", "high", "no_effect",
     )  # fmt: skip
     kind: Literal["scorecard"] = SCORECARD
     """Kind of the figure."""
