@@ -34,6 +34,8 @@ DEPARTS_IN = "Departs from the paper in"
 """Words before a departure in the regime."""
 OTHER_SCALE = "Settings of scale that are not the paper's:"
 """Words before departures in scale."""
+LONGEST_LINE = 12
+"""Largest number of words of a plain line."""
 REST_OPEN = ", the rest is open"
 """Remark on a sentence, see `MarkedSentence.is_rest_open`."""
 
@@ -169,6 +171,26 @@ def _mark_sentence(
         ],
         registry.departures_of(sentence),
     )
+
+
+def refuse_long_lines(study: str, registry: Registry, verdicts: Mapping[str, Verdict]) -> None:
+    """Refuse a plain line that cites what is missing, or has more than `LONGEST_LINE` words.
+
+    Args:
+        study: name of the study.
+        registry: of the study.
+        verdicts: as `mark_sentences` takes them, on all claims.
+
+    Raises:
+        InputError: if there is one.
+    """
+    for sentence in registry.sentences_with_marks:
+        where = f"{study}: registry.yaml: abstracts: '{sentence.words}': plain"
+        filled = fill_template(
+            sentence.plain or "", where, {"verdict": verdict_finder(verdicts.get)}
+        )
+        if len(filled.split()) > LONGEST_LINE:
+            raise InputError(f"{where}: has more than {LONGEST_LINE} words: {filled.strip()}")
 
 
 def plain_line(text: str | None, words: str, verdicts: Mapping[str, Verdict]) -> str:

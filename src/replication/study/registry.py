@@ -433,6 +433,12 @@ class Registry(Strict):
         """Things over which intervals do not generalise, in words; empty if there are none."""
         return f"{SHARED} {self.seeds_share.rstrip('.')}." if self.seeds_share else ""
 
+    @property
+    def sentences_with_marks(self) -> list[Sentence]:
+        """Sentences, each once, that this study judges, or could judge and does not."""
+        found = (each for sentences in self.new_sentences.values() for each in sentences)
+        return [each for each in found if not each.study and each.mark != "no empirical statement"]
+
     def departures_of(self, sentence: Sentence) -> list[Departure]:
         """Return the departures of the claims that decide a sentence, one for each setting."""
         deciding = () if sentence.mark else sentence.claims
