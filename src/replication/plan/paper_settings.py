@@ -136,7 +136,7 @@ def mistakes_in_departures(study: StudyJobs) -> list[str]:
     Args:
         study: jobs of the study under its defaults.
     """
-    registry = study.registry
+    registry = study.registry.with_added({}, claim_departures(study))
     paper = registry.paper_settings
     metrics = [
         (name, metric) for name, each in study.experiments.items() for metric in each.metrics

@@ -12,6 +12,7 @@ import inspect
 import tempfile
 from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import replace
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -241,10 +242,10 @@ def check_texts_cite_their_numbers(small: Small) -> None:
 def check_marks_tell_their_limits(small: Small) -> None:
     """Check that marks have plain words, and reasons for departures from the paper's regime."""
     studies = {small.study.name: small.study}
-    study = Jobs.of(configure({}, studies), studies).studies[small.study.name]
-    for sentence in study.registry.sentences_with_marks:
+    defaults = Jobs.of(configure({}, studies), studies).studies[small.study.name]
+    for sentence in small.parts.registry.sentences_with_marks:
         assert sentence.plain, f"registry.yaml: abstracts: '{sentence.words}': plain is missing"
-    wrong = mistakes_in_departures(study)
+    wrong = mistakes_in_departures(replace(defaults, registry=small.parts.registry))
     assert not wrong, "\n".join(wrong)
 
 
