@@ -217,7 +217,7 @@ class Page(NamedTuple):
 
 def _rows(table: "pd.DataFrame") -> Iterator[Row]:
     """Yield the rows of the picture; a claim is drawn at the first sentence that it decides."""
-    shown = table[table["mark"] != NO_RESULT].fillna(dict.fromkeys(BESIDE, ""))
+    shown = table[table["mark"] != NO_RESULT]
     drawn: set[str] = set()
     several = len(shown["version"].unique()) > 1
     version = None
@@ -229,10 +229,12 @@ def _rows(table: "pd.DataFrame") -> Iterator[Row]:
         words = wrap(first["words"], SEEDS - SENTENCE - 0.05, SIZE)
         claims = rows.dropna(subset="claim")
         lines = list(_lines(claims, drawn)) if len(claims) else [_text_line(first)]
-        if limits := _limits(first):
+        # A file has no value where a text is empty.
+        plain, errata, departs = (first[name] if first.notna()[name] else "" for name in BESIDE)
+        if limits := _limits(errata, departs):
             lines.append(Line("", wrap(limits, SEEDS - CLAIM, SMALL, MOST_LINES), None))
-        plain = wrap(first["plain"], SEEDS - SENTENCE - 0.05, SIZE)
-        yield Row(words, _mark(first["mark"]), lines, plain)
+        in_plain_words = wrap(plain, SEEDS - SENTENCE - 0.05, SIZE)
+        yield Row(words, _mark(first["mark"]), lines, in_plain_words)
         drawn |= {*claims["claim"]}
 
 
@@ -240,9 +242,8 @@ def _mark(mark: str) -> str:
     return "see there" if mark.startswith(DECIDED_BY) else mark
 
 
-def _limits(first: "pd.Series[Any]") -> str:
+def _limits(errata: str, departs: str) -> str:
     """Return the errata that touch a sentence, and departures from the paper, in words."""
-    errata, departs = first["errata"], first["departs"]
     parts = (
         f"{ERRATA_BESIDE} {errata}." * bool(errata),
         f"{DEPARTS_IN} {departs}." * bool(departs),

@@ -86,7 +86,8 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
     range. Its unit is the smallest effect that counts, or half the width of a range with two ends.
     `low` and `high` are the ends of the interval likewise, and `no_effect` is the place of no
     effect. A claim that has neither unit, and one of the theory, has no distance. A claim that has
-    no comparison, and a sentence that has no claim, are one row without numbers.
+    no comparison, and a sentence that has no claim, are one row without numbers. The first row of a
+    sentence has its plain line, errata, and departures from the paper in the regime.
 
     Args:
         figure: states the columns.
@@ -98,19 +99,14 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
     from replication.judge.abstract import plain_line
 
     found = {verdict.claim: verdict for verdict in verdicts}
-    rows = [
-        {
-            "version": each["version"],
-            "sentence": at,
-            "words": without_latex(each["words"]),
-            "plain": plain_line(each["plain"], each["words"], found),
-            "errata": each["errata"],
-            "departs": each["departs"],
-            **row,
-        }
-        for at, each in enumerate(sentences, 1)
-        for row in _sentence_rows(each, found)
-    ]
+    rows: list[dict[str, Any]] = []
+    for at, each in enumerate(sentences, 1):
+        own = {"version": each["version"], "sentence": at, "words": without_latex(each["words"])}
+        # Once for each sentence, as the table is a part of a page, which has to be small.
+        plain = plain_line(each["plain"], each["words"], found)
+        once = {"plain": plain, "errata": each["errata"], "departs": each["departs"]}
+        first, *others = _sentence_rows(each, found)
+        rows += [own | once | first, *(own | row for row in others)]
     return pd.DataFrame(rows, columns=list(figure.columns))
 
 
