@@ -9,9 +9,9 @@ from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.authors import disputed_claims
 from replication.documents.checklist import StudyResults, study_page
 from replication.documents.methods import methods_table
-from replication.judge.abstract import DECLARED_LATE, Link, MarkedSentence, abstract_lines
+from replication.judge.abstract import Link, MarkedSentence, abstract_lines
 from replication.judge.verdicts import Verdict
-from replication.judge.wording import estimate_and_range, least_favourable
+from replication.judge.wording import DECLARED_LATE, estimate_and_range, least_favourable
 from replication.study.claims import GROUPS, Claim
 from replication.study.registry import AT_SCALE, Registry
 

@@ -32,8 +32,8 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.sandbox import MOST_DIGITS, Sandbox, missing_column_message
 from replication.figures import typeset
-from replication.judge.abstract import short_verdict
 from replication.judge.verdicts import Verdict
+from replication.judge.wording import short_verdict
 
 _WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",

@@ -23,7 +23,7 @@ from replication.base.storage import (
 from replication.base.tables import write_table
 from replication.judge.abstract import abstract_lines
 from replication.judge.verdicts import OUTCOMES, Outcome, Verdict
-from replication.study.contract import StudySettings
+from replication.study.contract import Added
 from replication.study.registry import Registry, read_registry
 
 COLUMNS = (
@@ -133,7 +133,9 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
 
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
-@click.option("--own", required=True, type=click.File(), help="Claims that a user adds, as JSON.")
+@click.option(
+    "--own", required=True, type=click.File(), help="What the configuration adds, as JSON."
+)
 @click.option("--key", required=True, help="Digest of all that the scorecard is made from.")
 @click.option("--parquet", required=True, type=click.Path(path_type=Path))
 @click.option("--markdown", required=True, type=click.Path(path_type=Path))
@@ -147,8 +149,8 @@ def main(
     verdicts: tuple[Path, ...],
 ) -> None:
     """Write the table and the text."""
-    added = StudySettings.parse_json(own.read(), own.name)
-    registry = read_registry(registry_path).with_own(added.claims)
+    added = Added.parse_json(own.read(), own.name)
+    registry = read_registry(registry_path).with_added(added.claims, added.departures)
     found = [read_verdict(path) for path in verdicts]
     refuse_wrong_tables(registry, found)
     made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])

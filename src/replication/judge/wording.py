@@ -4,10 +4,34 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from replication.judge.verdicts import BEST_FIRST, DECISIONS, Comparison, comparisons_that_count
+from replication.judge.verdicts import (
+    BEST_FIRST,
+    DECISIONS,
+    HOLDING,
+    Comparison,
+    Verdict,
+    comparisons_that_count,
+)
 
+DECLARED_LATE = "declared late"
+"""Remark beside a claim that was declared after its seeds had been seen."""
 MOST_NAMED_CELLS = 4
 """Largest number of comparisons with the same decision that a sentence names."""
+
+
+def short_verdict(verdict: Verdict, *, late: bool = False) -> str:
+    """Return a verdict in a few words: "in part, declared late, 4 of 6 hold, 1 open".
+
+    Args:
+        verdict: the verdict.
+        late: whether its claim was declared after its seeds had been seen.
+    """
+    decisions = [each.decision for each in verdict.counted]
+    has_count = len(decisions) > 1 and verdict.verdict not in HOLDING
+    count = f"{verdict.holding} of {len(decisions)} hold" * has_count
+    undecided = decisions.count("open")
+    rest = f"{undecided} open" * (has_count and verdict.verdict != "open" and undecided > 0)
+    return ", ".join(filter(None, [verdict.verdict, DECLARED_LATE * late, count, rest]))
 
 
 def how_much(comparisons: Sequence[Comparison]) -> str:

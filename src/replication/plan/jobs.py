@@ -7,7 +7,7 @@ must have, the files that are compared with the reference, and the figures of a 
 import os
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 from itertools import groupby
@@ -22,7 +22,7 @@ from replication.base.strict import unknown_key
 from replication.plan.configuration import Computation, Configuration, configure, read_overlay
 from replication.plan.cost import refuse_without_gpu, seconds_on_core
 from replication.plan.orders import Input, Order, gaps_and_printed, made_by, seeds_by_recipe
-from replication.plan.paper_settings import without_published
+from replication.plan.paper_settings import claim_departures, without_published
 from replication.plan.recorded_times import Records
 from replication.plan.stale_files import (
     DRAWING,
@@ -360,13 +360,15 @@ def _read_study(study: Study, configuration: Configuration) -> StudyJobs:
     _check_own(settings, registry, where)
     experiments = study.experiments(settings, configuration.computation)
     refuse_without_gpu(where, experiments.values(), configuration.computation)
-    return StudyJobs(
+    parts = StudyJobs(
         study,
         settings,
         experiments,
         study.variants(settings),
-        registry.with_own(settings.claims),
+        registry.with_added(settings.claims, {}),
     )
+    found = claim_departures(parts)
+    return replace(parts, registry=parts.registry.with_added({}, found)) if found else parts
 
 
 def _check_own(settings: Any, registry: Registry, where: str) -> None:

@@ -1,4 +1,8 @@
-"""Removal of published values where the paper's settings were not kept.
+"""Comparison with the paper's settings, and removal of published values where they were not kept.
+
+A claim that decides a sentence of the abstract departs from the paper where a setting of the jobs
+behind it is not as `Registry.paper_settings` says. The sentence gives a reason for each departure
+in the regime.
 
 The settings of a paper are the defaults of its study and, where there is one, its overlay
 `paper_scale.yaml`. A figure that is made of other settings draws no published values, and a claim
@@ -7,11 +11,13 @@ about them is not tested; both say what differs from the nearer settings.
 
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from replication.base.strict import shorten, unknown_key
 from replication.plan.study_jobs import StudyJobs
+from replication.study.registry import Departure, Departures, PaperValues, Range
 from replication.study.seeds import format_seeds
 
 MOST_DEPARTURES = 3
@@ -78,13 +84,15 @@ def departures(
     """
     if len(sources) != len(published):
         return f"{len(sources)} tables instead of {len(published)}"
-    found = [
-        difference
-        for now, before in zip(sources, published, strict=True)
-        for difference in _differences(
-            _settings_behind(study, *now), _settings_behind(paper, *before)
-        )
-    ]
+    found = []
+    for one, other in zip(sources, published, strict=True):
+        now, before = _settings_behind(study, *one), _settings_behind(paper, *other)
+        found += [
+            f"{key}: {_in_words(now.get(key, [NONE]))} instead of"
+            f" {_in_words(before.get(key, [NONE]))}"
+            for key in {**before, **now}
+            if now.get(key) != before.get(key)
+        ]
     # Jobs have the same setting at places of their own: `updates` and `training.updates`.
     departing = [
         text
@@ -96,10 +104,89 @@ def departures(
     return "; ".join([*departing[:MOST_DEPARTURES], *more])
 
 
-def _settings_behind(study: StudyJobs, experiment: str, metric: str) -> dict[str, Any]:
+def claim_departures(study: StudyJobs) -> Departures:
+    """Return the departures of the jobs behind each claim that decides a sentence of the abstract.
+
+    Settings that the registry's `paper_settings` does not name are not compared.
+    """
+    paper = study.registry.paper_settings
+    named = {**paper.regime, **paper.scale}
+    found: Departures = {}
+    for claim in _deciding_claims(study) if named else ():
+        settings = _all_settings(study, study.sources(claim))
+        others = {
+            key: [
+                each for each in _elements(settings.get(key, [])) if not _is_of_paper(each, known)
+            ]
+            for key, known in named.items()
+        }
+        found[claim] = [
+            Departure(key, _words(values), _paper_in_words(named[key]), key in paper.regime)
+            for key, values in others.items()
+            if values
+        ]
+    return found
+
+
+def mistakes_in_departures(study: StudyJobs) -> list[str]:
+    """Return a sentence for each departure without a reason, and each reason without a departure.
+
+    Settings of the paper that no job has are told, too.
+
+    Args:
+        study: jobs of the study under its defaults.
+    """
+    registry = study.registry.with_added({}, claim_departures(study))
+    paper = registry.paper_settings
+    metrics = [
+        (name, metric) for name, each in study.experiments.items() for metric in each.metrics
+    ]
+    known = [*_all_settings(study, metrics)]
+    where = f"{study.study.name}: registry.yaml"
+    wrong = [
+        f"{where}: paper_settings: {shorten(unknown_key(key, known, 'setting of a job'), 300)}"
+        for key in {**paper.regime, **paper.scale}
+        if key not in known
+    ]
+    for sentence in (each for parts in registry.new_sentences.values() for each in parts):
+        place = f"{where}: abstracts: '{sentence.words}'"
+        found = {each.setting: each for each in registry.departures_of(sentence) if each.is_regime}
+        wrong += [
+            f"{place}: claim {claim} departs from the paper in {each}; say under departs >"
+            f" {each.setting} why the sentence does not depend on it, or judge it by a claim that"
+            " does not depart"
+            for claim in sentence.claims
+            for each in registry.departures.get(claim, ())
+            if each.setting in found.keys() - sentence.departs
+        ]
+        wrong += [
+            f"{place}: departs: no claim that decides the sentence departs from"
+            f" paper_settings > regime in {setting}; remove it"
+            for setting in sentence.departs.keys() - found
+        ]
+    return wrong
+
+
+def _deciding_claims(study: StudyJobs) -> list[str]:
+    """Return the claims with a test that decide sentences of the abstract, each once."""
+    sentences = (each for abstract in study.registry.abstracts for each in abstract.sentences)
+    named = (claim for each in sentences if not each.mark for claim in each.claims)
+    return [claim for claim in dict.fromkeys(named) if claim in study.claims]
+
+
+def _all_settings(study: StudyJobs, sources: Iterable[tuple[str, str]]) -> dict[str, list[Any]]:
+    """Return the settings behind all of some metrics, see `_settings_behind`."""
+    found: dict[str, list[Any]] = {}
+    for source in sources:
+        for key, values in _settings_behind(study, *source).items():
+            found.setdefault(key, []).extend(values)
+    return found
+
+
+def _settings_behind(study: StudyJobs, experiment: str, metric: str) -> dict[str, list[Any]]:
     """Return the settings and seeds of all jobs behind a metric; nothing if the metric is missing.
 
-    A key on which jobs do not agree has the list of its values.
+    Dots separate the keys that lead to a setting. A setting has each value that it has in some job.
     """
     found = study.experiments.get(experiment)
     if not found or metric not in found.metrics:
@@ -107,23 +194,44 @@ def _settings_behind(study: StudyJobs, experiment: str, metric: str) -> dict[str
     jobs = (*found.data.values(), *found.runs.values(), found.metrics[metric])
     settings: dict[str, list[Any]] = {"seeds": [format_seeds(study.seeds(experiment))]}
     for each in {id(job.settings): job.settings for job in jobs}.values():
-        for key, value in each.model_dump(mode="json").items():
+        for key, value in _flat(each.model_dump(mode="json")):
             if value not in settings.setdefault(key, []):
                 settings[key].append(value)
-    return {key: values[0] if len(values) == 1 else values for key, values in settings.items()}
+    return settings
 
 
-def _differences(now: Any, before: Any, place: str = "") -> Iterator[str]:
-    if isinstance(now, dict) and isinstance(before, dict):
-        for key in {**before, **now}:
-            below = f"{place}.{key}" if place else str(key)
-            yield from _differences(now.get(key, NONE), before.get(key, NONE), below)
-    elif now != before:
-        yield f"{place}: {_value_in_words(now)} instead of {_value_in_words(before)}"
+def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the place and the value of every setting."""
+    if isinstance(value, dict) and value:
+        for key, below in value.items():
+            yield from _flat(below, f"{place}.{key}" if place else str(key))
+    else:
+        yield place, NONE if value is None else value
 
 
-def _value_in_words(value: Any) -> str:
-    if isinstance(value, dict):
-        return "others"
-    text = value if isinstance(value, str) else json.dumps(value)
-    return textwrap.shorten(text, LONGEST_VALUE, placeholder=" ...")
+def _elements(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values, and those in lists."""
+    for value in values:
+        yield from _elements(value) if isinstance(value, list) else [value]
+
+
+def _is_of_paper(value: Any, known: PaperValues) -> bool:
+    if isinstance(known, Range):
+        return isinstance(value, int | float) and known.at_least <= value <= known.at_most
+    return value in (known if isinstance(known, list) else [known])
+
+
+def _paper_in_words(known: PaperValues) -> str:
+    if isinstance(known, Range):
+        return f"{known.at_least:g} to {known.at_most:g}"
+    return _in_words(known if isinstance(known, list) else [known])
+
+
+def _in_words(values: Sequence[Any]) -> str:
+    """Return values in a few words, each once."""
+    return textwrap.shorten(", ".join(_words(values)), LONGEST_VALUE, placeholder=" ...")
+
+
+def _words(values: Iterable[Any]) -> tuple[str, ...]:
+    texts = (each if isinstance(each, str) else json.dumps(each) for each in values)
+    return tuple(dict.fromkeys(texts))

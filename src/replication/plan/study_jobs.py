@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from replication.judge.scorecard_figure import Scorecard
 from replication.study.claims import Claim
-from replication.study.contract import Experiment, Figure, StudySettings
+from replication.study.contract import Added, Experiment, Figure
 from replication.study.registry import SCORECARD, FigureText, Registry
 from replication.study.studies import Study
 from replication.study.variants import Variant
@@ -44,7 +44,7 @@ class StudyJobs:
     variants: dict[str, Variant]
     """Other readings that some claims are judged under."""
     registry: Registry
-    """Registry of the study's claims, with a user's own."""
+    """Registry of the study, with a user's own claims and departures from the paper's settings."""
     unlike_published: dict[str, str] = field(default_factory=dict)
     """Differences from the settings of the published values, by `figure NAME` or `claim NUMBER`.
 
@@ -66,9 +66,13 @@ class StudyJobs:
         return {**own, SCORECARD: Scorecard()} if has_scorecard else own
 
     @cached_property
-    def own(self) -> StudySettings:
-        """Claims and texts that a user adds to the study's registry."""
-        return StudySettings(claims=self.settings.claims, texts=self.settings.texts)
+    def own(self) -> Added:
+        """All that the configuration adds to the study's registry."""
+        return Added(
+            claims=self.settings.claims,
+            texts=self.settings.texts,
+            departures=self.registry.departures,
+        )
 
     def text(self, figure: str) -> FigureText | None:
         """Return the texts of a figure: a user's own, or the registry's, if any."""

@@ -6,9 +6,9 @@ from functools import cache, partial
 from pathlib import Path
 
 from replication.base.errors import InputError
-from replication.judge.abstract import short_verdict
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import OUTCOMES, Verdict
+from replication.judge.wording import short_verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.report.context import figure_of

@@ -15,7 +15,7 @@ from replication.judge.verdicts import Outcome
 from replication.plan.cost import Cost
 from replication.plan.recorded_times import Records, known_seconds
 from replication.run.work import refuse_changed_table
-from replication.study.contract import StudySettings
+from replication.study.contract import Added
 from replication.study.registry import Mark
 
 INDEX = "index.html"
@@ -139,8 +139,8 @@ class FigureSources(Strict):
     """Figures that cannot be drawn."""
     costs: list[Cost] = []
     """Time and memory of the study's jobs, as recorded."""
-    own: StudySettings = StudySettings()
-    """Claims and texts that a user adds to the study's registry."""
+    own: Added = Added()
+    """All that the configuration adds to the study's registry."""
 
     @property
     def files(self) -> list[str]:

@@ -54,7 +54,7 @@ from pydantic_core import CoreSchema, core_schema
 from replication.base.errors import InputError
 from replication.base.strict import Name, Strict
 from replication.study.claims import Number, OwnClaim
-from replication.study.registry import FigureText
+from replication.study.registry import Departures, FigureText
 from replication.study.seeds import SeedRange
 
 if TYPE_CHECKING:
@@ -199,6 +199,13 @@ class StudySettings(Strict):
     """Claims of your own by number, such as `U1`, with evidence by the study's functions."""
     texts: dict[str, FigureText] = {}
     """Texts of figures of your own, by name."""
+
+
+class Added(StudySettings):
+    """All that a configuration adds to a registry."""
+
+    departures: Departures = {}
+    """Departures of its jobs from the paper's settings."""
 
 
 class FiguresOf:

@@ -1,20 +1,41 @@
 """The registry of a paper: its claims and its abstract, texts of figures, and methods."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, NamedTuple, Self, get_args
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from replication.base.errors import InputError
-from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
+from replication.base.strict import Name, Strict, refuse_repeated, shorten, unknown_key
 from replication.base.yaml_files import read_yaml
-from replication.study.claims import BEYOND, SHOWN, Claim, Number, OwnClaim, Statistical, Text
+from replication.study.claims import (
+    BEYOND,
+    ERRATA,
+    NUMBER,
+    SHOWN,
+    Claim,
+    Number,
+    OwnClaim,
+    Statistical,
+    Text,
+)
 
 AT_SCALE = "Verdicts on training are verdicts at this scale:"
 """Words before `Registry.scale`."""
+LONGEST_VALUES = 50
+"""Largest number of characters by which a sentence tells values of a setting."""
+SHARED = "Seeds share, so that intervals do not generalise over it:"
+"""Words before `Registry.seeds_share`."""
 PAPERS_OWN = "the paper's own"
 """Scale of claims if the registry names none."""
 
@@ -155,8 +176,13 @@ class Sentence(Strict):
                 "a sentence of an abstract names the claims that decide it, or the study that does,"
                 f" or has a mark and says why: {self.words}"
             )
-        refuse_repeated(self.claims)
+        refuse_repeated([*self.claims, *self.errata])
         return self
+
+    @property
+    def cited(self) -> list[str]:
+        """Numbers of the claims whose verdicts the plain line cites."""
+        return re.findall(rf"""\bverdict\(\s*["']({NUMBER})["']\s*\)""", self.plain or "")
 
     def repeats(self, other: Self) -> bool:
         """Say whether another version's sentence has the same words and is decided by the same.
@@ -188,6 +214,37 @@ class PaperSettings(Strict):
     loops, optimiser. A sentence whose claims depart from one says why it does not depend on it."""
     scale: dict[Text, PaperValues] = {}
     """Settings of size: model, data, number of updates. `Registry.scale` tells departures."""
+
+
+class Departure(NamedTuple):
+    """A setting of the jobs behind a claim that the paper's runs do not have."""
+
+    setting: str
+    """Setting of a job, such as `training.momentum`."""
+    ours: tuple[str, ...]
+    """Values of the jobs that are not the paper's."""
+    papers: str
+    """Values of the paper."""
+    is_regime: bool
+    """True if the setting stands in `PaperSettings.regime`."""
+
+    def __str__(self) -> str:
+        ours = shorten(", ".join(self.ours), LONGEST_VALUES)
+        return f"{self.setting}: {ours} instead of {self.papers}"
+
+
+def merge_departures(departures: Iterable[Departure]) -> list[Departure]:
+    """Return one departure for each setting, with all values."""
+    found: dict[str, Departure] = {}
+    for each in departures:
+        known = found.setdefault(each.setting, each)
+        ours = tuple(dict.fromkeys((*known.ours, *each.ours)))
+        found[each.setting] = known._replace(ours=ours)
+    return [*found.values()]
+
+
+Departures = dict[Number, list[Departure]]
+"""Departures of the jobs behind claims from the paper's settings, by number of the claim."""
 
 
 class Abstract(Strict):
@@ -255,6 +312,7 @@ class Registry(Strict):
     amplifies_rounding: bool = False
     """True if training amplifies rounding errors until a run on another processor differs from the
     reference as much as a run of another seed, and is compared as such."""
+    _departures: Departures = PrivateAttr({})
 
     @field_validator("figures")
     @classmethod
@@ -284,10 +342,12 @@ class Registry(Strict):
         refuse_repeated([abstract.version for abstract in self.abstracts])
         groups = {claim.id: claim.group for claim in self.claims}
         for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
-            for name in sentence.claims:
+            for name in (*sentence.claims, *sentence.errata, *sentence.cited):
                 if name not in groups:
                     raise ValueError(f"abstracts: {unknown_key(name, list(groups))}")
-                if groups[name] == BEYOND:
+                if name in sentence.errata and groups[name] != ERRATA:
+                    raise ValueError(f"abstracts: {name} is no erratum: {sentence.words}")
+                if name in sentence.claims and groups[name] == BEYOND:
                     raise ValueError(
                         f"abstracts: {name} is a finding or has no quote; only what the paper says"
                         f" decides a sentence of its abstract: {sentence.words}"
@@ -364,18 +424,44 @@ class Registry(Strict):
         return (self.scale or "").partition("; ")[2]
 
     @property
+    def departures(self) -> Departures:
+        """Departures of the jobs behind claims, see `with_added`."""
+        return self._departures
+
+    @property
+    def limit_of_intervals(self) -> str:
+        """Things over which intervals do not generalise, in words; empty if there are none."""
+        return f"{SHARED} {self.seeds_share.rstrip('.')}." if self.seeds_share else ""
+
+    @property
+    def sentences_with_marks(self) -> list[Sentence]:
+        """Sentences, each once, that this study judges, or could judge and does not."""
+        found = (each for sentences in self.new_sentences.values() for each in sentences)
+        return [each for each in found if not each.study and each.mark != "no empirical statement"]
+
+    def departures_of(self, sentence: Sentence) -> list[Departure]:
+        """Return the departures of the claims that decide a sentence, one for each setting."""
+        deciding = () if sentence.mark else sentence.claims
+        return merge_departures(
+            each for name in deciding for each in self._departures.get(name, ())
+        )
+
+    @property
     def author_names(self) -> list[str]:
         """Names of the authors in a list."""
         return _split_names(self.authors)
 
-    def with_own(self, claims: Mapping[str, OwnClaim]) -> "Registry":
-        """Return the registry with a user's claims after its own.
+    def with_added(self, claims: Mapping[str, OwnClaim], departures: Departures) -> "Registry":
+        """Return the registry with a user's claims after its own, and with departures.
 
         Args:
             claims: claims by number; the registry has none of these numbers.
+            departures: those of the jobs from `paper_settings`.
         """
         own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
-        return self.model_copy(update={"claims": [*self.claims, *own]})
+        added = self.model_copy(update={"claims": [*self.claims, *own]})
+        added._departures = departures
+        return added
 
 
 @cache
