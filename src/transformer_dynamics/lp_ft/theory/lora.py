@@ -23,9 +23,6 @@ from torch import Tensor
 
 from replication.base.errors import InputError
 
-LARGEST_GAP = 4 / 27
-"""Largest value of e^2 - e^3, at e = 2/3."""
-
 
 class Bound(NamedTuple):
     """Numbers of Prop. 4.4, and its bounds."""
@@ -62,16 +59,6 @@ class Bound(NamedTuple):
     def failure(self) -> float:
         """Largest probability of a larger deviation, 4 exp(-(e^2 - e^3) r/4)."""
         return float(4 * np.exp(-(self.epsilon**2 - self.epsilon**3) * self.rank / 4))
-
-    @property
-    def is_void(self) -> bool:
-        """True if Prop. 4.4 says nothing, as its probability of a failure is not below 1."""
-        return self.failure >= 1
-
-
-def largest_void_rank() -> int:
-    """Return the largest r for which Prop. 4.4 is void, whatever e: 4 exp(-(4/27) r/4) >= 1."""
-    return int(np.floor(4 * np.log(4) / LARGEST_GAP))
 
 
 def deviations(
@@ -163,13 +150,3 @@ def scalar_factor(adapted: Tensor, full: Tensor) -> float:
 def cosine(adapted: Tensor, full: Tensor) -> float:
     """Return <F^LoRA, F>/(||F^LoRA|| ||F||): 1 if they differ by a scalar only."""
     return scalar_factor(adapted, full) * float(full.norm() / adapted.norm())
-
-
-def norm_bias(gram: NDArray[np.float64], rank: int) -> float:
-    """Return the factor of ||F^LoRA||/||F|| over the scalar, for one linear map and Gaussian A.
-
-    sqrt(1 + 1/r + tr(G)^2/(r ||G||^2)) is the root of the mean square over A; G [n, n] is
-    <x_i, x_j>.
-    """
-    share = np.trace(gram) ** 2 / np.sum(gram**2)
-    return float(np.sqrt(1 + (1 + share) / rank))
