@@ -156,7 +156,10 @@ def test_the_configuration_has_what_was_chosen():
     """Rates and strengths of the defaults are the best of the reference's candidates."""
     folder = STUDY.folder.parents[2] / REFERENCE
     reference = pd.concat(
-        [read_csv(folder / f"{name}.csv", ()) for name in ("tuning", "tuning_seeds")]
+        [
+            read_csv(folder / f"{name}.csv", ())
+            for name in ("tuning", "tuning_seeds", "tuning_trained")
+        ]
     )
     best = reference[reference["is_best"]]
     chosen = best.groupby(["condition", "quantity"])["value"].unique().map(list).to_dict()
@@ -167,6 +170,11 @@ def test_the_configuration_has_what_was_chosen():
             expected[name, "learning_rate"] = [condition.learning_rate]
         if tried.strengths:
             expected[name, "strength"] = [condition.penalty.strength]
+    # At the loops of training ItrSA keeps the rate of all its conditions, which is as good.
+    kept = ("itrsa_drawn_1", "learning_rate")
+    (best_rate,), (rate,) = chosen.pop(kept), expected.pop(kept)
+    solved = reference[reference["condition"] == kept[0]].groupby("value")["solved"].mean()
+    assert solved[best_rate] - solved[rate] <= 0.01
     assert chosen == expected
 
 
