@@ -76,6 +76,11 @@ OF_ENCODERS = {"safetensors", "sklearn", "tokenizers", "transformers"}
 """Packages without which tests that need them are skipped; `make tools` installs them."""
 
 
+def copy_code(source: Path, copy: Path, *without: str) -> None:
+    """Copy a folder of the project, without files of these patterns and those being written."""
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns(*without, BEING_WRITTEN))
+
+
 class Project:
     """A copy of the product in which a test may edit anything, and its Snakemake."""
 
@@ -98,8 +103,7 @@ class Project:
         for name in PRODUCT:
             source = ROOT / name
             if source.is_dir():
-                ignored = shutil.ignore_patterns(*without, BEING_WRITTEN)
-                shutil.copytree(source, self.folder / name, ignore=ignored)
+                copy_code(source, self.folder / name, *without)
             else:
                 shutil.copy(source, self.folder / name)
 

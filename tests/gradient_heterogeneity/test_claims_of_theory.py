@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from declared import CLAIMS, STUDY, evidence, said, verdict
+from declared import CLAIMS, STUDY, said, verdict
 
 from replication.base.tables import read_csv
 from replication.judge.comparisons import Judged
@@ -56,18 +56,6 @@ def test_laws_of_quadratics(monkeypatch):
     gain = heterogeneity.block_rate_gain
     monkeypatch.setattr(heterogeneity, "block_rate_gain", lambda norms, h: gain(norms**2, h))
     assert "fails" in said("T2", {})
-
-
-def test_cost_of_unequal_gradients(monkeypatch):
-    found = evidence("H3c", {}).set_index("cell")["value"]
-    for name, cells in found.groupby(found.index.str.split(", sigma").str[0]):
-        expected = {"curvature follows gradients": -1, "equal curvature": 0}.get(name, 1)
-        # Of a lognormal family, exp(-2 a sigma^2).
-        wanted = np.exp(2 * expected * np.square([0.25, 0.5, 0.75]))
-        assert cells.to_numpy() == pytest.approx(wanted, rel=0.01)
-    assert verdict("H3c", {}) == "does not hold"
-    monkeypatch.setattr(quadratics, "CURVED", {"curvature follows gradients": 1})
-    assert verdict("H3c", {}) == "verified"
 
 
 def test_steepest_directions(monkeypatch):

@@ -156,6 +156,11 @@ def test_pairs_stand_side_by_side():
     trained = table_of(fig4, "fig4", measured)
     assert [*dict.fromkeys(trained["column"])] == ["depth 6", "depth 12"]
     assert [*dict.fromkeys(trained["name"])] == ["random", "masked\nwords", "new\nhead", "Adam"]
+    # A new head reuses rows of the old one, so no picture shows this state, nor a gap in its place.
+    drawing = fig4.draw(FIGURES["fig4"], trained)
+    labels = [[label.get_text() for label in axes.get_xticklabels()] for axes in drawing.axes[-2:]]
+    assert labels == [["random", "masked\nwords", "Adam"]] * 2
+    assert [*drawing.axes[-1].get_xticks()] == [0, 1, 2]
     random = table_of(fig4, "random_weights", measured)
     assert [*dict.fromkeys(random["column"])] == ["PyTorch", "sd 0.02", "sd 0.05"]
     assert {*random["state"]} == {"initial"}

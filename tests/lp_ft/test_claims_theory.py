@@ -103,6 +103,24 @@ def test_rows_that_want_to_grow(monkeypatch):
     assert verdict("L4a") == "does not hold"
 
 
+def test_rows_grow_by_the_cross_entropy(monkeypatch):
+    """A loss that makes rows grow as often refutes the claim, one that makes none grow does not."""
+    monkeypatch.setattr(head_norm, "FRESH_DRAWS", range(1))
+    monkeypatch.setattr(head_norm, "SIZES", head_norm.SIZES[:2])
+    given = head_norm.draw_probing(head_norm.SIZES[0], 0.5, 0)
+    logits = given.features @ given.weight.T
+    one_hot = torch.nn.functional.one_hot(given.labels, 2)
+    [exact] = torch.autograd.functional.jacobian(
+        lambda f: ((f - one_hot) ** 2).sum()[None] / 2, logits
+    )
+    assert torch.equal(eq_3.squared_errors(logits, given.labels), -exact)
+    monkeypatch.setattr(head_norm, "squared_errors", eq_3.prediction_errors)
+    assert set(measured_by("L4c")["value"]) == {0.0}
+    assert verdict("L4c") == "does not hold"
+    monkeypatch.setattr(head_norm, "squared_errors", lambda logits, _: -logits)
+    assert verdict("L4c") == "verified"
+
+
 @pytest.mark.parametrize("name", [*adapters.ADAPTED])
 def test_expectation_over_adapters_is_that_of_many_draws(name):
     found = draw_case(name)

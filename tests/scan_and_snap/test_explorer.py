@@ -23,7 +23,6 @@ from replication.plan.configuration import configure
 from replication.run.work import checksum
 from replication.study.seeds import seed_list
 from replication.study.studies import find_studies
-from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4_setting
 from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.study import experiments
@@ -32,6 +31,7 @@ from transformer_dynamics.scan_and_snap.theory.growth import (
     exponent,
     phase_times,
     theorem4_drive,
+    theorem4_setting,
 )
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
 from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
@@ -127,7 +127,7 @@ def test_curves_are_those_of_python(visit, name):
     np.testing.assert_allclose(
         of("lemma4", "exponent"), lemma4.exponents[:, 0], atol=EXPONENT_TOLERANCE
     )
-    setting = _theorem4_setting(classes, eta_y, eta_z)
+    setting = theorem4_setting(classes, eta_y, eta_z)
     np.testing.assert_allclose(
         of("theorem4", "exponent"), exponent(setting, times), atol=EXPONENT_TOLERANCE
     )

@@ -461,6 +461,13 @@ def test_motion_of_the_snap_and_past_it():
         expect(measure(found), ("seed",), {(cell, 3): value for cell, value in values.items()})
 
 
+def test_a_record_that_lacks_a_token_has_no_distance():
+    whole = snapping({(1, 1): (0.1, 0.01)})
+    without = whole._replace(table=whole.table.drop(index=3))
+    with pytest.raises(InputError, match="lacks tokens that another has; measure attention anew"):
+        figures_6_11_12.motion_past_the_snap(without)
+
+
 @pytest.mark.parametrize("times", [(50, 100, 6400), (0, 100, 200, 6400)])
 def test_the_snap_needs_three_records(times):
     moved = (0.1,) * (len(times) - 1)

@@ -18,14 +18,23 @@ from measured import (
     on_classes,
     shuffled,
 )
-from settings_of_the_paper import PAPER
+from settings_of_the_paper import PAPER, REGISTRY
 
 from replication.base.errors import InputError, UnmeasurableError
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from transformer_dynamics.scan_and_snap.claims import figures_4_5, trajectory
 from transformer_dynamics.scan_and_snap.claims.tables import Measured
 from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
 from transformer_dynamics.scan_and_snap.settings.metrics import Turn
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
+from transformer_dynamics.scan_and_snap.theory.growth import (
+    Setting,
+    exponent,
+    phase_times,
+    theorem4_setting,
+)
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
 MEASURES = PAPER.metrics
 
@@ -288,6 +297,39 @@ def test_rates_without_a_time_before_the_transition_are_left_out(least, left):
     assert sorted(found["cell"]) == [f"eta_Z {eta_z}, eta_Y/eta_Z 1" for eta_z in left]
 
 
+def test_momentum_brings_the_transition_forward():
+    """At momentum m the rate counts 1/(1 - m) times: t_0 of 1/2 is that of a rate twice as high."""
+    runs = {
+        (3, 1, 1): {t: [[P[0] - t / 1e3, *P[1:4], P[4] + t / 1e3], P] for t in (0, 8, 16, 24, 32)}
+    }
+    late = on_classes("attention", runs)
+    training = late.job.training.model_copy(update={"momentum": 0.5})
+    early = late._replace(job=late.job.model_copy(update={"training": training}))
+    assert 8 < snapping_start(1, 11, 2) < 16
+    assert 7 < snapping_start(2, 11, 2) < 8
+    found = [
+        trajectory.motion_after_over_before(each, MEASURES)["value"].tolist()
+        for each in (early, late)
+    ]
+    assert found == [pytest.approx([3]), pytest.approx([1])]
+
+
+@pytest.mark.parametrize(("late", "verdict"), [(0.3, "replicated"), (3, "does not hold")])
+def test_attention_can_move_less_and_more_after_the_transition_than_before(late, verdict):
+    """The motion from t_0 = 8 on, over that before."""
+    rng = np.random.default_rng(0)
+    assert 7 < snapping_start(2, 11, 2) < 8
+    runs = {
+        (seed, 2, 1): {
+            t: [[P[0] - moved, *P[1:4], P[4] + moved], P]
+            for t, moved in {0: 0, 8: 0.01, 16: 0.01, 32: 0.01 * (1 + late + noise)}.items()
+        }
+        for seed, noise in enumerate(rng.normal(0, 0.02, 10))
+    }
+    found = trajectory.motion_after_over_before(on_classes("attention", runs), MEASURES)
+    assert judged("T20g", found) == verdict
+
+
 def test_change_of_common_mass():
     """0.4 at first; the mean over classes falls by 0.02 and more, the last record counts."""
     scales = {(3, 1): 1, (3, 10): 2, (7, 1): 3, (7, 10): 4}
@@ -317,28 +359,114 @@ def test_growth_from_a_later_update_is_none_from_the_start(measure, used):
         getattr(trajectory, measure)(growths({(3, 1): {5: (0, 2, 1)}})._replace(job=job), *used)
 
 
-def turning(powers: dict) -> Measured:
-    """B_n = t^2/(t^2 + T^2) turns at a fixed part of T, which is a power of eta_Y."""
+def turning(scales: dict) -> Measured:
+    """B_n = t^2/(t^2 + T^2) of (mixture, seed, eta_Z, ratio) turns at T/sqrt(3), T = 100 scale."""
     times = np.arange(0, 1001, 3)
     rows = [
-        {"mixture": name, "seed": seed, "eta_z": 0.5, "ratio": ratio, "iteration": t}
+        {"mixture": name, "seed": seed, "eta_z": eta_z, "ratio": ratio, "iteration": t}
         | {"quantity": quantity, "growth": value}
-        for (name, seed), power in powers.items()
-        for ratio in (1, 2, 4)
+        for (name, seed, eta_z, ratio), scale in scales.items()
         for t in times
         for quantity, value in {
-            "exponent": t**2 / (t**2 + (100 * (ratio / 2) ** power) ** 2),
+            "exponent": t**2 / (t**2 + (100 * scale) ** 2),
             "relative_gain": t,
         }.items()
     ]
-    return Measured(shuffled(rows), changed("phase_transition", "growth", steps=1000))
+    return Measured(shuffled(rows), PAPER.metric_job("phase_transition", "growth", "cpu"))
+
+
+def turning_as_powers(powers: dict) -> Measured:
+    """A turn that goes as a power of eta_Y."""
+    return turning(
+        {
+            (*run, 0.5, ratio): (ratio / 2) ** power
+            for run, power in powers.items()
+            for ratio in (1, 2, 4)
+        }
+    )
 
 
 def test_exponent_of_the_turn():
     """Interpolated, not picked from the grid: the seeds' own powers within a hundredth."""
     powers = {("a", 3): -0.5, ("a", 7): -1, ("b", 3): 0, ("b", 7): -0.75}
-    table = trajectory.exponent_of_the_turn(turning(powers), MEASURES)
+    table = trajectory.exponent_of_the_turn(turning_as_powers(powers), MEASURES)
     assert by(table, "seed") == pytest.approx(powers, abs=0.01)
+
+
+def test_exponent_in_eta_z():
+    """Of the one eta_Y that two eta_Z share, whatever the other cells have."""
+    powers = {("a", 3): -0.3, ("a", 7): 0, ("b", 3): 0.2}
+    eta_z, ratio = [0.004, 0.04], [10.0, 100.0]
+    measured = turning(
+        {
+            (name, seed, z, r): (10 * z) ** power if z * r == pytest.approx(0.4) else 1
+            for (name, seed), power in powers.items()
+            for z in eta_z
+            for r in ratio
+        }
+    )
+    table = trajectory.exponent_in_eta_z(measured, MEASURES)
+    assert by(table, "seed") == pytest.approx(powers, abs=0.01)
+    alone = {(name, 3, z, 10): 1 for name in "ab" for z in eta_z}
+    with pytest.raises(UnmeasurableError, match="one eta_Y that several eta_Z share is needed"):
+        trajectory.exponent_in_eta_z(turning(alone), MEASURES)
+
+
+def judged(claim: str, table: pd.DataFrame) -> str:
+    (found,) = (each for each in REGISTRY.claims if each.id == claim)
+    return judge([Judged(claim, found.test, table)])[claim].verdict
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(0, "replicated"), (-0.15, "does not hold")])
+def test_attention_s_own_rate_can_leave_the_turn_and_can_move_it(power, verdict):
+    rng = np.random.default_rng(0)
+    runs = {
+        ("a", seed, z, r): (10 * z) ** (power + noise)
+        for seed, noise in enumerate(rng.normal(0, 0.01, 10))
+        for z, r in ((0.004, 100), (0.04, 10))
+    }
+    assert judged("T7i", trajectory.exponent_in_eta_z(turning(runs), MEASURES)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("place", "verdict"), [(0.6, "replicated"), (-0.2, "does not hold"), (1.2, "does not hold")]
+)
+def test_the_turn_can_lie_between_the_theory_s_times_and_beyond_either(place, verdict):
+    mixture = PAPER.mixtures["syn_medium_1"]
+    rng = np.random.default_rng(0)
+    runs = {}
+    for eta_y in (0.4, 0.9):
+        early, late = phase_times(Setting(eta_y, 0.004, mixture.vocabulary_size, 2))
+        for seed, noise in enumerate(rng.normal(0, 0.02, 10)):
+            turn = early + (place + noise) * (late - early)
+            # t^2/(t^2 + T^2) turns at T/sqrt(3), see `turning`.
+            runs["syn_medium_1", seed, 0.004, eta_y / 0.004] = turn * np.sqrt(3) / 100
+    measured = turning(runs | {("wide", 0, 0.004, 100.0): 1})
+    table = trajectory.place_of_the_turn(measured, MEASURES)
+    assert {*table["cell"]} == {f"syn_medium_1, eta_Y {eta_y}" for eta_y in (0.4, 0.9)}
+    assert table["value"].mean() == pytest.approx(place, abs=0.1)
+    assert judged("T7h", table) == verdict
+
+
+def test_growth_is_compared_with_that_of_theorem_4():
+    """Only where one token is common, at the last update, and on no other quantity."""
+    job = PAPER.metric_job("two_rates_of_attention", "growth", "cpu")
+    classes = sequence_classes(PAPER.mixtures["one_common_token"])
+    rows = [
+        {"mixture": name, "seed": 3, "eta_z": z, "ratio": r, "iteration": t, "quantity": quantity}
+        | {"growth": scale * t * exponent(theorem4_setting(classes, z * r, z), 800.0) / 800}
+        for name, scale in (("one_common_token", 0.1), ("syn_medium_1", 7))
+        for z, r in job.training.cells
+        for t in (0, 400, 800)
+        for quantity in ("exponent", "growth_factor")
+    ]
+    table = trajectory.growth_over_theorem_4(Measured(shuffled(rows), job))
+    expect(table, ("seed",), {(cell, 3): 0.1 for cell in table["cell"]})
+    assert len(table) == len(job.training.cells)
+    without = {name: mixture for name, mixture in job.mixtures.items() if name[:3] == "syn"}
+    other = Measured(shuffled(rows), job.model_copy(update={"mixtures": without}))
+    with pytest.raises(UnmeasurableError, match="one mixture with one common token"):
+        trajectory.growth_over_theorem_4(other)
 
 
 @pytest.mark.parametrize(("key", "shift"), [("slope", 0.02), ("parabola", 0.005)])
@@ -353,7 +481,7 @@ def test_the_turn_is_that_of_the_windows_that_are_set(key, shift):
 
 
 def test_exponents_of_the_papers_data_and_of_ours_are_kept_apart():
-    measured = turning({("syn_a", 3): -1, ("wide", 3): -0.5})
+    measured = turning_as_powers({("syn_a", 3): -1, ("wide", 3): -0.5})
     paper, ours = (
         trajectory.exponent_in_the_paper(measured, MEASURES),
         trajectory.exponent_elsewhere(measured, MEASURES),

@@ -33,9 +33,12 @@ NOT_REPLICATED = {"does not hold", "open"}
 RECORDED = [0, 20, 40, 160, 320, 500]
 
 # Left out, because a model that does not move satisfies or cannot show them: T20b (attention does
-# not collapse), C and T27e (it stays the same); T14c, T20a and T20f are 0/0. T15f has its own test.
-BY_TOKEN = ["T16b", "T17b", "T17c", "T18b", "T21a", "T21b", "T21d", "T23a", "T23b", "T11c", "T13c"]
-BY_CELL = ["T7g", "T22a", "T22b", "T22c", "T26a", "T26b"]
+# not collapse), C, T7i and T27e (it stays the same); T14c, T19q, T20a, T20f and T20g are 0/0. T15f
+# has its own test.
+BY_TOKEN = [
+    "T16b", "T17b", "T17c", "T18b", "T21a", "T21b", "T21d", "T23a", "T23b", "T11c", "T13c", "P1",
+]  # fmt: skip
+BY_CELL = ["T7g", "T7h", "P3", "T22a", "T22b", "T22c", "T26a", "T26b"]
 
 
 def judged(claim: str, *measured: Measured) -> Verdict:

@@ -57,8 +57,8 @@ def test_a_verdict_is_of_the_own_study_or_of_the_one_that_is_named(studies):
         "[C3](claims.md#C3): does not hold; [T22d](../scan_and_snap/claims.md#T22d): reproduced"
     )
     late = [with_reference("gradient_heterogeneity"), *studies]
-    assert filled('{{ judged("gradient_heterogeneity/H4c") }}', late) == (
-        "[H4c](../gradient_heterogeneity/claims.md#H4c): replicated, declared late"
+    assert filled('{{ judged("gradient_heterogeneity/H3d") }}', late) == (
+        "[H3d](../gradient_heterogeneity/claims.md#H3d): replicated, declared late"
     )
     both = 'E1 {{ judged("C1") }}'
     assert "../../../docs/example" in filled(both, studies, "src/papers/example/README.md")

@@ -62,7 +62,7 @@ def test_every_text_is_cited_from_the_reference(study, name):
     if name == SCORECARD:
         tables[figure_path(name)] = table_of_verdicts(jobs.registry, reference.verdicts)
     table = tables[figure_path(name)]
-    template = jobs.registry.figures[jobs.figures[name].kind]
+    template = jobs.text(name)
     texts = CitedFigure.of(jobs, name, table, reference.verdicts.get).cite(template)
     for part in (texts.drawn, texts.caption):
         assert part

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import BEING_WRITTEN, PRODUCT
+from conftest import PRODUCT, copy_code
 
 from replication.new.environment import FILES, hashed
 from replication.new.environment import pins as lines_of
@@ -262,8 +262,7 @@ def test_installed_packages_are_the_locked_ones():
 
 def test_a_package_has_everything_that_a_study_reads(tmp_path):
     """What is installed other than by `-e` lacks what no pattern of pyproject.toml names."""
-    ignored = shutil.ignore_patterns(BEING_WRITTEN)
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignored)
+    copy_code(ROOT / "src", tmp_path / "src")
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
     build = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]

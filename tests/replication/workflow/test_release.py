@@ -12,7 +12,7 @@ import check_jsonschema
 import jsonschema
 import pytest
 import yaml
-from conftest import BEING_WRITTEN, ROOT
+from conftest import ROOT, copy_code
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"))
@@ -92,9 +92,8 @@ def test_every_action_stands_in_the_table_with_a_runtime_that_github_has():
     ],
 )  # fmt: skip
 def test_an_action_that_ages_is_told(tmp_path, file, change, day, message):
-    ignored = shutil.ignore_patterns("templates", BEING_WRITTEN)
     for name in (".github", "src/replication/new"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+        copy_code(ROOT / name, tmp_path / name, "templates")
     path = tmp_path / file
     if file == PINS:
         path.write_text(re.sub(r"\d{4}-\d\d-\d\d", DAY, path.read_text()))

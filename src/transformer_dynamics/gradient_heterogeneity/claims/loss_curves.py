@@ -30,13 +30,9 @@ WINDOW = 10
 """Number of batches before and after a step whose losses are averaged where steps are counted."""
 
 
-def leads_on_cola(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
-    """Measure the mean loss over all updates, SGD-m minus Adam, on CoLA, clipped and not.
-
-    Raises:
-        OutOfRegimeError: if nothing is trained on CoLA.
-    """
-    return evidence_by_seed(case_gaps(rows_of_task(_losses(curves, ends), "cola"), _mean_loss))
+def leads_on_texts(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Measure the mean loss over all updates, SGD-m minus Adam."""
+    return evidence_by_seed(case_gaps(_losses(curves, ends), _mean_loss))
 
 
 def leads_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:

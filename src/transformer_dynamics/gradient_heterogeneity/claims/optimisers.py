@@ -9,7 +9,6 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.contrasts import slope
 from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import (
     CHANCE,
@@ -33,15 +32,6 @@ def gaps_on_cola(measured: MetricOf) -> pd.DataFrame:
         OutOfRegimeError: if nothing is trained on CoLA.
     """
     return evidence_by_seed(end_gaps(rows_of_task(measured.table, "cola")))
-
-
-def gaps_on_trec6(measured: MetricOf) -> pd.DataFrame:
-    """Measure the endpoint of SGD-m minus that of Adam on TREC-6.
-
-    Raises:
-        OutOfRegimeError: if nothing is trained on TREC-6.
-    """
-    return evidence_by_seed(end_gaps(rows_of_task(measured.table, "trec6")))
 
 
 def gap_beyond_cnn(on_texts: MetricOf, on_images: MetricOf) -> pd.DataFrame:
@@ -96,50 +86,37 @@ def _likeness(rows: pd.DataFrame) -> "pd.Series[float]":
     return mean_over_steps(rows, "adam", "own_sign")
 
 
-def sensitivity(reparametrised: MetricOf) -> pd.DataFrame:
-    """Measure the slope of the endpoint in q, of SGD minus that of SignSGD, by least squares."""
-    slopes = _slopes(reparametrised)
-    if {*slopes} != {"sgd", "signsgd"}:
-        raise UnmeasurableError("both SGD and SignSGD are needed")
-    return evidence_by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
+def slowing(anew: MetricOf) -> pd.DataFrame:
+    """Measure the loss that q = 1 adds with SGD."""
+    return evidence_by_seed({"SGD": _added_loss(anew, "sgd", 1)})
 
 
-def slowing(reparametrised: MetricOf) -> pd.DataFrame:
-    """Measure the slope of the endpoint of SGD alone in q."""
-    slopes = _slopes(reparametrised)
-    if "sgd" not in slopes:
-        raise UnmeasurableError("SGD is needed")
-    return evidence_by_seed({"SGD": slopes["sgd"]})
-
-
-def _slopes(reparametrised: MetricOf) -> dict[str, "pd.Series[float]"]:
-    """Return the slopes in q by optimiser and seed."""
-    ends = _ends(reparametrised.table)
-    ends = ends[~ends["block_rates"]]
-    found = slope(ends, "exponent", "value", "optimiser")
-    return {str(name): own.set_index("seed")["value"] for name, own in found.groupby("cell")}
-
-
-def signs_at_twice_the_exponent(again: MetricOf) -> pd.DataFrame:
-    """Measure the loss that q = 1 adds with SGD minus the loss that q = 2 adds with SignSGD."""
-    sgd, signs = (_added_loss(again, name, q) for name, q in (("sgd", 1), ("signsgd", 2)))
-    return evidence_by_seed({"SGD at q = 1 minus SignSGD at q = 2": sgd - signs})
-
-
-def gain_of_equal_densities(again: MetricOf) -> pd.DataFrame:
-    """Measure the loss that q = -1 takes away with SGD."""
-    return evidence_by_seed({"SGD": -_added_loss(again, "sgd", -1)})
-
-
-def sensitivity_to_equal_densities(again: MetricOf) -> pd.DataFrame:
-    """Measure the loss that q = -1 takes away with SGD minus that with SignSGD."""
-    sgd, signs = (-_added_loss(again, name, -1) for name in ("sgd", "signsgd"))
+def sensitivity(anew: MetricOf) -> pd.DataFrame:
+    """Measure the loss that q = 1 adds with SGD minus that with SignSGD."""
+    sgd, signs = (_added_loss(anew, name, 1) for name in ("sgd", "signsgd"))
     return evidence_by_seed({"SGD minus SignSGD": sgd - signs})
 
 
-def _added_loss(again: MetricOf, optimiser: str, exponent: float) -> "pd.Series[float]":
+def signs_at_twice_the_exponent(anew: MetricOf) -> pd.DataFrame:
+    """Measure the loss that q = 1 adds with SGD minus the loss that q = 2 adds with SignSGD."""
+    sgd, signs = (_added_loss(anew, name, q) for name, q in (("sgd", 1), ("signsgd", 2)))
+    return evidence_by_seed({"SGD at q = 1 minus SignSGD at q = 2": sgd - signs})
+
+
+def gain_of_equal_densities(anew: MetricOf) -> pd.DataFrame:
+    """Measure the loss that q = -1 takes away with SGD."""
+    return evidence_by_seed({"SGD": -_added_loss(anew, "sgd", -1)})
+
+
+def sensitivity_to_equal_densities(anew: MetricOf) -> pd.DataFrame:
+    """Measure the loss that q = -1 takes away with SGD minus that with SignSGD."""
+    sgd, signs = (-_added_loss(anew, name, -1) for name in ("sgd", "signsgd"))
+    return evidence_by_seed({"SGD minus SignSGD": sgd - signs})
+
+
+def _added_loss(anew: MetricOf, optimiser: str, exponent: float) -> "pd.Series[float]":
     """Return the endpoint at an exponent minus that at 0, by seed."""
-    ends = _ends(again.table)
+    ends = _ends(anew.table)
     own = ends[ends["optimiser"] == optimiser]
     at, usual = (
         values_by_seed(own[own["exponent"] == q], "value", f"{optimiser} at q = {q:g}")

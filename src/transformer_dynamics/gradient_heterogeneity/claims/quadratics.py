@@ -36,8 +36,6 @@ SPREADS = (0.25, 0.5, 0.75)
 """Standard deviations sigma of log r_b, r_b being lognormal."""
 SLOPES = (0.0, 0.25, 0.5, 1.0, 1.5)
 """Exponents a of h_b ~ r_b^a."""
-CURVED = {"curvature follows gradients": 1, "equal curvature": 0, "curvature opposes them": -1}
-"""Exponent a of h_b = r_b^a, by the relation of curvature and the gradient's density."""
 OTHERS = 200
 """Number of directions beside a method's own, of Gaussian entries, and of their signs."""
 LENGTHS: dict[Method, float] = {"gradient": 2, "sign": np.inf}
@@ -133,26 +131,6 @@ def lognormal_advantages() -> Cases:
             )
             expected = heterogeneity.lognormal_advantage(1.0, sigma, slope)
             yield f"sigma = {sigma:g}, a = {slope:g}", found / expected
-
-
-@evidence
-def cost_of_unequal_gradients() -> Cases:
-    """Measure the best sure step by gradients of unequal blocks over that of equal r_b.
-
-    Curvatures, sizes and ||g|| are the same: h_b = r_b^a of the unequal ones, a lognormal family.
-    """
-    from scipy.stats import norm
-
-    quantiles = norm.ppf((np.arange(BLOCKS) + 0.5) / BLOCKS)
-    for name, slope in CURVED.items():
-        for sigma in SPREADS:
-            density = np.exp(sigma * quantiles)
-            curvatures = density**slope
-            equal, unequal = (
-                heterogeneity.gradient_weighted(norms, curvatures)
-                for norms in (np.ones(BLOCKS), density)
-            )
-            yield f"{name}, sigma = {sigma:g}", equal / unequal
 
 
 @evidence

@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.figures.fig4 import SPREADS, STATES
+from transformer_dynamics.gradient_heterogeneity.figures.fig4 import (
+    SPREADS,
+    STATES,
+    without_new_head,
+)
 from transformer_dynamics.gradient_heterogeneity.settings.networks import Share
 
 if TYPE_CHECKING:
@@ -106,6 +110,7 @@ def draw(figure: Differences, table: "pd.DataFrame", published: None = None) -> 
     from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import add_legend
 
+    table = without_new_head(table)
     rows = [len(_rows(table[table["quantity"] == name])) for name in (LOSS, GINIS[0])]
     drawing = plt.figure(figsize=(WIDTH, 1.5 + 0.2 * sum(rows)), layout="constrained")
     grid = drawing.add_gridspec(2, 2, height_ratios=rows)

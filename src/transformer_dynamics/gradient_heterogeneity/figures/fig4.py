@@ -86,6 +86,11 @@ def table(figure: Fig4, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame"
     return rows[list(figure.columns)]
 
 
+def without_new_head(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of all states except that of a new head, which reuses rows of an old one."""
+    return table[table["state"] != PRETRAINED]
+
+
 def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw metrics in rows; columns are depths of trained networks, or scales of random weights.
 
@@ -99,6 +104,12 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
         marker_handle,
     )
 
+    table = without_new_head(table)
+    # Marks close the gap of the state that is left out.
+    centre = table.groupby("column")["place"].transform(
+        lambda own: own.round().rank(method="dense")
+    )
+    table = table.assign(place=centre - 1 + table["place"] - table["place"].round())
     metrics, columns = METRICS[figure.kind], list(dict.fromkeys(table["column"]))
     widths = [table[table["column"] == name]["place"].round().nunique() for name in columns]
     drawing, grid = make_panels(

@@ -35,7 +35,7 @@ def table(
 ) -> "pd.DataFrame":
     """Collect part `endpoint`: loss of the slice in the end (nats), by method, q and seed.
 
-    Part `curvature`: Lambda_G and Lambda_P before training, of SGD's runs.
+    Part `curvature`: Lambda_G and Lambda_P before training, of SGD's runs, where measured.
     """
     import pandas as pd
 
@@ -43,7 +43,11 @@ def table(
     method = ends["optimiser"] + ends["block_rates"].map({True: ", a rate by block", False: ""})
     losses = ends.assign(part="endpoint", method=method, value=ends["endpoint"])
     rows = coordinates.table.query("optimiser == 'sgd' and not block_rates")
-    sizes = rows.melt(["exponent", "seed"], [*LAMBDAS], "method").assign(part="curvature")
+    sizes = (
+        rows.melt(["exponent", "seed"], [*LAMBDAS], "method")
+        .assign(part="curvature")
+        .dropna(subset="value")
+    )
     found = pd.concat([losses, sizes], ignore_index=True).rename(columns={"exponent": "q"})
     means = found.groupby(["part", "method", "q"])["value"].transform("mean")
     return found.assign(mean=means)[list(figure.columns)]
@@ -58,9 +62,11 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
         optimiser_styles,
     )
 
-    drawing, [row] = make_panels(1, 2, 3.0)
+    parts = {"endpoint": METHODS, "curvature": LAMBDAS}
+    parts = {part: names for part, names in parts.items() if part in {*table["part"]}}
+    drawing, [row] = make_panels(1, len(parts), 3.0)
     styles = optimiser_styles()
-    for axes, part, names in zip(row, ("endpoint", "curvature"), (METHODS, LAMBDAS), strict=True):
+    for axes, (part, names) in zip(row, parts.items(), strict=True):
         for method, optimiser in names.items():
             own = table[(table["part"] == part) & (table["method"] == method)]
             draw_seeds(axes, own, "q", styles[optimiser])
@@ -68,10 +74,11 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
         axes.set_xticks(sorted(table["q"].unique()))
         axes.margins(x=0.3)
     row[0].set_ylabel(FINAL_LOSS)
-    row[1].set(
-        ylabel=r"curvature that steps see, $\Lambda_G$ (SGD)" "\n" r"or $\Lambda_P$ (SignSGD)",
-        yscale="log",
-    )  # fmt: skip
+    for axes in row[1:]:
+        axes.set(
+            ylabel=r"curvature that steps see, $\Lambda_G$ (SGD)" "\n" r"or $\Lambda_P$ (SignSGD)",
+            yscale="log",
+        )
     shown = [METHODS[method] for method in table["method"] if method in METHODS]
     title = f"a thin line per seed, {seed_count(table['seed'])}; marks are means"
     add_optimiser_legend(drawing, shown, title, markers=True)

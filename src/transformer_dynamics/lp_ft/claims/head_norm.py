@@ -1,5 +1,6 @@
 """Eq. (3), which says that rows of a head want to become longer (Sec. 4.4)."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -7,7 +8,12 @@ from torch import Tensor
 
 from replication.base.random_streams import generator
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.lp_ft.theory.head_norm import norm_gradient, probing_path
+from transformer_dynamics.lp_ft.theory.head_norm import (
+    norm_gradient,
+    probing_path,
+    squared_errors,
+)
+from transformer_dynamics.lp_ft.theory.updates import prediction_errors
 
 SIZES = ((2, 8, 40), (3, 8, 60), (6, 32, 240))
 """Sizes C, h and N of made-up features."""
@@ -15,6 +21,10 @@ SEPARATIONS = (0.5, 1.0, 2.0)
 """Standard deviation of the means of classes, over that of a sample around them."""
 DRAWS = range(2)
 """Numbers of the draws of features and heads."""
+FRESH_DRAWS = range(2, 12)
+"""Numbers of the draws on which losses are compared."""
+ROUNDING = 1e-9
+"""Part of the largest derivative of a path down to which a derivative counts as 0."""
 DEVIATION = 0.02
 """Standard deviation of the entries of a random head."""
 ETA, STEPS = 1e-3, 300
@@ -92,14 +102,33 @@ def growing_share() -> Cases:
 
     It is the mean over draws.
     """
+    for cell, drawn in _draw_cells(DRAWS):
+        shares = [float((probing_path(*given, ETA, STEPS) < 0).double().mean()) for given in drawn]
+        yield cell, sum(shares) / len(shares)
+
+
+@evidence
+def share_by_cross_entropy() -> Cases:
+    """Yield the share of `growing_share` by the cross-entropy minus that by the squared loss.
+
+    Features, start, rate and number of steps are the same. The rate is 1/lambda_max(Phi^T Phi), by
+    which no step increases either loss. Where a loss is at its minimum, derivatives are 0.
+    """
+    for cell, drawn in _draw_cells(FRESH_DRAWS):
+        differences = []
+        for given in drawn:
+            eta = float(torch.linalg.matrix_norm(given.features, 2)) ** -2
+            shares = []
+            for errors in (prediction_errors, squared_errors):
+                path = probing_path(*given, eta, STEPS, errors)
+                shares.append(float((path < -ROUNDING * path.abs().max()).double().mean()))
+            differences.append(shares[0] - shares[1])
+        yield cell, sum(differences) / len(differences)
+
+
+def _draw_cells(draws: Iterable[int]) -> Iterable[tuple[str, list[Probing]]]:
+    """Yield the name of each size and separation, and what is drawn of it."""
     for size in SIZES:
         for separation in SEPARATIONS:
-            shares = [
-                float(
-                    (probing_path(*draw_probing(size, separation, draw), ETA, STEPS) < 0)
-                    .double()
-                    .mean()
-                )
-                for draw in DRAWS
-            ]
-            yield f"C = {size[0]}, means {separation:g} apart", sum(shares) / len(shares)
+            drawn = [draw_probing(size, separation, draw) for draw in draws]
+            yield f"C = {size[0]}, means {separation:g} apart", drawn

@@ -9,15 +9,28 @@ as `weight` [C, h], no row zero, `features` phi(x_i) [n, h], none zero, and `lab
 V phi.
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import torch
 from torch import Tensor
 
 from transformer_dynamics.lp_ft.theory.updates import prediction_errors
 
+Errors: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+"""Errors [n, C] of logits [n, C] for labels [n]: the negative derivative of the loss by logits."""
 
-def norm_gradient(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
-    """Return dL/d||v_k|| by (3) for each k, [C], in nats per unit of length."""
-    residual = -prediction_errors(features @ weight.T, labels)
+
+def squared_errors(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return e_{y_i} - f(x_i), [n, C]: the errors of the loss sum_i ||f(x_i) - e_{y_i}||^2/2."""
+    return torch.nn.functional.one_hot(labels, logits.shape[-1]) - logits
+
+
+def norm_gradient(
+    weight: Tensor, features: Tensor, labels: Tensor, errors: Errors = prediction_errors
+) -> Tensor:
+    """Return dL/d||v_k|| by (3) for each k, [C], in units of the loss per unit of length."""
+    residual = -errors(features @ weight.T, labels)
     lengths = torch.linalg.vector_norm(features, dim=1)
     return torch.sum(residual * lengths[:, None] * cosines(weight, features), dim=0)
 
@@ -40,7 +53,12 @@ def sufficient_condition(weight: Tensor, features: Tensor, labels: Tensor) -> Te
 
 
 def probing_path(
-    weight: Tensor, features: Tensor, labels: Tensor, eta: float, steps: int
+    weight: Tensor,
+    features: Tensor,
+    labels: Tensor,
+    eta: float,
+    steps: int,
+    errors: Errors = prediction_errors,
 ) -> Tensor:
     """Return dL/d||v_k|| by (3) along linear probing by gradient descent, without a bias.
 
@@ -52,12 +70,13 @@ def probing_path(
         labels: classes.
         eta: learning rate.
         steps: number of steps.
+        errors: those of the loss; with others than the cross-entropy's, (3) has these in its place.
 
     Returns:
         [steps + 1, C] dL/d||v_k|| before the first step and after each.
     """
-    gradients = [norm_gradient(weight, features, labels)]
+    gradients = [norm_gradient(weight, features, labels, errors)]
     for _ in range(steps):
-        weight = weight + eta * prediction_errors(features @ weight.T, labels).T @ features
-        gradients.append(norm_gradient(weight, features, labels))
+        weight = weight + eta * errors(features @ weight.T, labels).T @ features
+        gradients.append(norm_gradient(weight, features, labels, errors))
     return torch.stack(gradients)

@@ -90,68 +90,43 @@ class Flow(NamedTuple):
 @evidence
 def drive() -> Cases:
     """Measure the smallest drive xi_n(t) for t > 0 over the largest (Theorem 1a)."""
-    for name, flow in flows_within(BOTH):
-        yield name, _smallest_drive(flow)
+    yield from _along(BOTH, _smallest_drive)
 
 
 @evidence
 def distinct_tokens() -> Cases:
-    """Measure the slowest rise of a distinct token's logit by Eq. 10 (Theorem 2a).
-
-    The value is the smallest zdot_ml of a distinct token over the largest |zdot_ml|.
-    """
-    for name, flow in flows_within([EQUATION_10]):
-        yield name, _smallest_rise(flow)
+    """Measure the least zdot_ml of a distinct token over the largest |zdot_ml|, Eq. 10."""
+    yield from _along([EQUATION_10], _smallest_rise)
 
 
 @evidence
 def distinct_tokens_of_population() -> Cases:
-    """Measure the slowest rise of a distinct token's logit along the population flow.
-
-    The value is the smallest zdot_ml of a distinct token over the largest |zdot_ml|.
-    """
-    for name, flow in flows_within([POPULATION]):
-        yield name, _smallest_rise(flow)
+    """Measure the least zdot_ml of a distinct token over the largest |zdot_ml|, population flow."""
+    yield from _along([POPULATION], _smallest_rise)
 
 
 @evidence
 def single_common_token() -> Cases:
-    """Measure the fastest rise of the only common token's logit by Eq. 10 (Theorem 2b).
-
-    The value is the largest zdot_ml of the common token over the largest |zdot_ml|.
-    """
-    for name, flow in flows_within([EQUATION_10], [SINGLE]):
-        yield name, _largest_common_rise(flow)
+    """Measure the largest zdot_ml of the one common token over the largest |zdot_ml|, Eq. 10."""
+    yield from _along([EQUATION_10], _largest_common_rise, [SINGLE])
 
 
 @evidence
 def single_common_token_of_population() -> Cases:
-    """Measure the fastest rise of the only common token's logit along the population flow.
-
-    The value is the largest zdot_ml of the common token over the largest |zdot_ml|.
-    """
-    for name, flow in flows_within([POPULATION], [SINGLE]):
-        yield name, _largest_common_rise(flow)
+    """Measure the same as `single_common_token` along the population flow."""
+    yield from _along([POPULATION], _largest_common_rise, [SINGLE])
 
 
 @evidence
 def common_tokens() -> Cases:
-    """Measure the fastest rise of a common token's logit by Eq. 10 (Corollary 2).
-
-    The value is the largest zdot_ml of a common token over the largest |zdot_ml|.
-    """
-    for name, flow in flows_within([EQUATION_10], [SEVERAL]):
-        yield name, _largest_common_rise(flow)
+    """Measure the largest zdot_ml of a common token over the largest |zdot_ml|, Eq. 10."""
+    yield from _along([EQUATION_10], _largest_common_rise, [SEVERAL])
 
 
 @evidence
 def common_tokens_of_population() -> Cases:
-    """Measure the fastest rise of a common token's logit along the population flow.
-
-    The value is the largest zdot_ml of a common token over the largest |zdot_ml|.
-    """
-    for name, flow in flows_within([POPULATION], [SEVERAL]):
-        yield name, _largest_common_rise(flow)
+    """Measure the same as `common_tokens` along the population flow."""
+    yield from _along([POPULATION], _largest_common_rise, [SEVERAL])
 
 
 @evidence
@@ -199,24 +174,14 @@ def gain_over_growth_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
 
 @evidence
 def dominant_token() -> Cases:
-    """Measure the least rise of the dominant token's z_ml0 and f_nl0 by Eq. 10 (Theorem 3).
-
-    The value is the smallest increment over the largest.
-    """
-    for name, flow in flows_within([EQUATION_10]):
-        for quantity, value in _smallest_increments(flow):
-            yield f"{name}: {quantity}", value
+    """Measure the least increment of z_ml0 and f_nl0 over the largest by Eq. 10 (Theorem 3)."""
+    yield from _dominant_token_along(EQUATION_10)
 
 
 @evidence
 def dominant_token_of_population() -> Cases:
-    """Measure the least rise of the dominant token's z_ml0 and f_nl0, population flow.
-
-    The value is the smallest increment over the largest.
-    """
-    for name, flow in flows_within([POPULATION]):
-        for quantity, value in _smallest_increments(flow):
-            yield f"{name}: {quantity}", value
+    """Measure the least increment of z_ml0 and f_nl0 over the largest, population flow."""
+    yield from _dominant_token_along(POPULATION)
 
 
 @evidence
@@ -258,18 +223,13 @@ def overtaking_order() -> Cases:
     It keeps (c_l/c_l0)(t) over (c_l/c_l0)(0), and loses what this is below 1 (Section 5). The value
     is over the largest loss.
     """
-    for name, flow in flows_within(BOTH):
-        yield name, _smallest_advantage(flow)
+    yield from _along(BOTH, _smallest_advantage)
 
 
 @evidence
 def common_mass() -> Cases:
-    """Measure the largest rise of the common tokens' part of c_n.
-
-    The value is the largest increment over the largest |increment|.
-    """
-    for name, flow in flows_within(BOTH):
-        yield name, _largest_rise_of_common_mass(flow)
+    """Measure the largest increment of the common tokens' part of c_n over the largest size."""
+    yield from _along(BOTH, _largest_rise_of_common_mass)
 
 
 @evidence
@@ -336,6 +296,18 @@ def flows_within(
                     f"{name}, {kind}, eta_Y/eta_Z {ratio:g}",
                     _flow(mixture, VOCABULARY_SIZE, ratio, kind),
                 )
+
+
+def _along(
+    kinds: Iterable[Kind], measure: Callable[[Flow], float], names: Iterable[str] = WITHIN
+) -> Cases:
+    return ((name, measure(flow)) for name, flow in flows_within(kinds, names))
+
+
+def _dominant_token_along(kind: Kind) -> Cases:
+    for name, flow in flows_within([kind]):
+        for quantity, value in _smallest_increments(flow):
+            yield f"{name}: {quantity}", value
 
 
 def _faster_decoder_ratios(deviation: Callable[[Flow], float]) -> Cases:

@@ -143,12 +143,14 @@ def _distances(attention: Measured) -> tuple[pd.Series, pd.Series]:
     """Return |c_n(t) - c_n(0)|_1 and |c_n(end) - c_n(t)|_1 of every class, t the second record.
 
     Raises:
-        UnmeasurableError: if there are other records than these three.
+        UnmeasurableError: if there are other records than these three, or one lacks a token.
     """
     wide = attention.table.pivot(index=[*CLASSES, "token"], columns="iteration", values="attention")
     times = [*map(int, wide.columns)]
     if len(times) != 3 or times[0] > 0:
         raise UnmeasurableError("records of the start, the snap and the end are needed")
+    if wide.isna().to_numpy().any():
+        raise UnmeasurableError("a record lacks tokens that another has; measure attention anew")
     steps = wide.diff(axis=1).abs().groupby([*CLASSES]).sum()
     return steps[times[1]], steps[times[2]]
 

@@ -20,7 +20,7 @@ from transformer_dynamics.scan_and_snap.claims.attention_flow import (
 )
 from transformer_dynamics.scan_and_snap.theory.attention_flow import attention_flow
 from transformer_dynamics.scan_and_snap.theory.coupling import features
-from transformer_dynamics.scan_and_snap.theory.decoder import gamma, scanning_end
+from transformer_dynamics.scan_and_snap.theory.decoder import gamma
 from transformer_dynamics.scan_and_snap.theory.growth import (
     Setting,
     cumulative_gamma,
@@ -29,6 +29,7 @@ from transformer_dynamics.scan_and_snap.theory.growth import (
     growth_limit,
     late_exponent,
     phase_times,
+    theorem4_setting,
 )
 
 Floats = NDArray[np.float64]
@@ -108,28 +109,14 @@ def transition_window() -> Cases:
 
 @evidence
 def transition_time() -> Cases:
-    """Measure the time at which d chi/dt has halved over that at the next larger eta_Y.
-
-    The curves are those of Figure 3.
-    """
-    for c0 in C0:
-        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
-            yield (
-                f"C_0 = {c0:g}, {slow} over {fast}",
-                _half_pace_time(setting) / _half_pace_time(other),
-            )
+    """Measure the time at which d chi/dt has halved over that at the next larger eta_Y."""
+    yield from _over_next_larger_rate(_half_pace_time)
 
 
 @evidence
 def final_growth() -> Cases:
-    """Measure the growth factor chi at t = 700 over that at the next larger eta_Y.
-
-    The curves are those of Figure 3.
-    """
-    for c0 in C0:
-        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
-            ratio = growth_limit(setting, FIGURE_3_END) / growth_limit(other, FIGURE_3_END)
-            yield f"C_0 = {c0:g}, {slow} over {fast}", ratio
+    """Measure the growth factor chi at t = 700 over that at the next larger eta_Y."""
+    yield from _over_next_larger_rate(lambda setting: float(growth_limit(setting, FIGURE_3_END)))
 
 
 @evidence
@@ -213,18 +200,30 @@ def growth_while_scanning() -> Cases:
     rho_0 = 1/f_nl at the start, and with B_n(0) = 0 (erratum E6).
     """
     classes = classes_within(SINGLE)
-    size, num_classes = classes.vocabulary_size, len(classes.support)
-    f = features(classes, np.zeros((1, size)))[:, 0]
-    common, dominant = classes.support[0, [0, -1]]
+    dominant = classes.support[0, -1]
+    share = features(classes, np.zeros((1, classes.vocabulary_size)))[dominant, 0]
     for ratio in FAST:
-        eta_z = ETA_Y / ratio
-        early = scanning_end(ETA_Y, size, num_classes)
-        times = early * np.array([0.25, 0.5, 1])
-        flow = attention_flow(classes, ETA_Y, eta_z, times).attention_logits
-        bound = f[dominant] ** 2 / 2 * np.log1p(2 * ETA_Y * eta_z * times**2 * f[common] ** 4)
+        setting = theorem4_setting(classes, ETA_Y, ETA_Y / ratio)
+        times = phase_times(setting)[0] * np.array([0.25, 0.5, 1])
+        flow = attention_flow(classes, ETA_Y, setting.eta_z, times).attention_logits
+        rho = setting.c0 * setting.num_classes
+        bound = share**2 / 2 * np.log1p(2 * ETA_Y * setting.eta_z * times**2 / rho)
         parts = ("a quarter of the scanning", "half of the scanning", "the scanning")
         for part, value in zip(parts, 2 * flow[:, 0, dominant] / bound, strict=True):
             yield f"eta_Y/eta_Z {ratio:g}, after {part}", value
+
+
+@evidence
+def exponent_over_that_of_10() -> Cases:
+    """Measure B_n by Theorem 4 over B_n along Eq. 10, with one common token."""
+    classes = classes_within(SINGLE)
+    for ratio in FAST:
+        setting = theorem4_setting(classes, ETA_Y, ETA_Y / ratio)
+        early, late = phase_times(setting)
+        for part, time in {"t_0'": early, "t_0": late, "1,000 t_0": 1000 * late}.items():
+            flow = attention_flow(classes, ETA_Y, setting.eta_z, np.array([time]))
+            value = exponent(setting, time) / flow.exponents[0, 0]
+            yield f"eta_Y/eta_Z {ratio:g}, at {part}", value
 
 
 def _figure_3_settings(c0: float = 1.0) -> Iterator[tuple[str, Setting]]:
@@ -238,6 +237,13 @@ def _settings_with_both_c0() -> Iterator[tuple[str, Setting]]:
     for c0 in C0:
         for name, setting in _figure_3_settings(c0):
             yield f"C_0 = {c0:g}, {name}", setting
+
+
+def _over_next_larger_rate(measure: Callable[[Setting], float]) -> Cases:
+    """Yield a number of each curve of Figure 3 over that of the next one."""
+    for c0 in C0:
+        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
+            yield f"C_0 = {c0:g}, {slow} over {fast}", measure(setting) / measure(other)
 
 
 def integral(function: Callable[[float], ArrayLike], end: float) -> float:

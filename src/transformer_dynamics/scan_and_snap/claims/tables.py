@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from replication.base.errors import UnmeasurableError
 from replication.study import contract as study
 from replication.study.evidence import name_cells
-from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
+from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob, MetricSettings
 from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
     Floats,
     SequenceClasses,
@@ -99,3 +101,24 @@ def change_with_ratio(table: pd.DataFrame, **names: str) -> pd.DataFrame:
     ordered = table.sort_values("ratio").groupby([*names, "eta_z", "seed"])["value"]
     change = (ordered.last() - ordered.first()).reset_index()
     return name_cells(change, **names, eta_z="eta_Z")
+
+
+def table_from_start(growth: Measured) -> pd.DataFrame:
+    """Return the table of a `growth` that was measured from update 0.
+
+    Raises:
+        UnmeasurableError: if it was not.
+    """
+    if growth.job.recorded[0] > 0:
+        raise UnmeasurableError("growth is from update 0; add 0 to training > recorded")
+    return growth.table
+
+
+def turns(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the time `turn` of the largest dB_n/dt of every mixture, seed and pair of rates."""
+    table = table_from_start(growth)
+    runs = table[table["quantity"] == "exponent"].groupby(["mixture", "seed", "eta_z", "ratio"])
+    times = runs[["iteration", "growth"]].apply(turn_time, metrics.turn).rename("turn")
+    found = times.reset_index()
+    # Equal rates whose products differ in the last bit are equal.
+    return found.assign(eta_y=(found["eta_z"] * found["ratio"]).round(12))

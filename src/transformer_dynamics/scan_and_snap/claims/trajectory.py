@@ -14,11 +14,18 @@ from transformer_dynamics.scan_and_snap.claims.tables import (
     Runs,
     evidence_rows,
     read_runs,
+    table_from_start,
+    turns,
 )
-from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
 from transformer_dynamics.scan_and_snap.settings.metrics import MetricSettings
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
-from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats
+from transformer_dynamics.scan_and_snap.theory.growth import (
+    Setting,
+    exponent,
+    phase_times,
+    theorem4_setting,
+)
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats, sequence_classes
 
 OF_THE_PAPER = "syn_"
 """Beginning of the names of the paper's mixtures."""
@@ -142,15 +149,7 @@ def motion_after_over_before(attention: Measured, metrics: MetricSettings) -> pd
 
 def exponent_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
     """Return the power of eta_Y as which the time of the largest dB_n/dt goes, by mixture."""
-    table = _table_from_start(growth)
-    exponents = table[table["quantity"] == "exponent"]
-    turns = exponents.groupby(["mixture", "seed", "eta_z", "ratio"])[["iteration", "growth"]]
-    times = turns.apply(turn_time, metrics.turn).rename("turn").reset_index()
-    times = times.assign(eta_y=times["eta_z"] * times["ratio"])
-    powers: pd.Series = times.groupby(["mixture", "seed"])[["eta_y", "turn"]].apply(
-        lambda run: np.polyfit(np.log(run["eta_y"]), np.log(run["turn"]), 1)[0]
-    )
-    return powers.rename("value").reset_index().rename(columns={"mixture": "cell"})
+    return _power_of(turns(growth, metrics), "eta_y")
 
 
 def exponent_in_the_paper(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
@@ -163,6 +162,60 @@ def exponent_elsewhere(growth: Measured, metrics: MetricSettings) -> pd.DataFram
     """Return the exponent of the turn in the mixtures that are ours."""
     table = exponent_of_the_turn(growth, metrics)
     return table[~table["cell"].str.startswith(OF_THE_PAPER)]
+
+
+def exponent_in_eta_z(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the power of eta_Z as which the time of the largest dB_n/dt goes, at the same eta_Y.
+
+    Raises:
+        UnmeasurableError: unless several eta_Z share exactly one eta_Y.
+    """
+    table = turns(growth, metrics)
+    shared = table[table.groupby("eta_y")["eta_z"].transform("nunique") > 1]
+    if len(shared["eta_y"].unique()) != 1:
+        raise UnmeasurableError("one eta_Y that several eta_Z share is needed; change the rates")
+    return _power_of(shared, "eta_z")
+
+
+def place_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the time of the largest dB_n/dt in the paper's mixtures; it is 0 at t_0', 1 at t_0."""
+    table = turns(growth, metrics).query("mixture.str.startswith(@OF_THE_PAPER)")
+    mixtures = table["mixture"].map(growth.job.mixtures)
+    settings = [
+        Setting(eta_y, eta_z, mixture.vocabulary_size, mixture.num_classes)
+        for eta_y, eta_z, mixture in zip(table["eta_y"], table["eta_z"], mixtures, strict=True)
+    ]
+    early, late = np.transpose([*map(phase_times, settings)])
+    table = table.assign(value=(table["turn"] - early) / (late - early))
+    return name_cells(table, "mixture", eta_y="eta_Y")
+
+
+def growth_over_theorem_4(growth: Measured) -> pd.DataFrame:
+    """Return B_n at the end of training over that of Theorem 4, where one token is common.
+
+    Raises:
+        UnmeasurableError: unless exactly one mixture has a single common token.
+    """
+    mixtures = growth.job.mixtures.items()
+    found = [name for name, mixture in mixtures if len(mixture.common_weights) == 1]
+    if len(found) != 1:
+        raise UnmeasurableError("one mixture with one common token is needed (Theorem 4); add it")
+    table, time = table_from_start(growth), growth.job.sampling.steps
+    end = table.query("quantity == 'exponent' and mixture in @found and iteration == @time")
+    classes = sequence_classes(growth.job.mixtures[found[0]])
+    printed = [
+        float(exponent(theorem4_setting(classes, eta_z * ratio, eta_z), time))
+        for eta_z, ratio in zip(end["eta_z"], end["ratio"], strict=True)
+    ]
+    return name_cells(end.assign(value=end["growth"] / np.array(printed)), **RATES)
+
+
+def _power_of(table: pd.DataFrame, rate: str) -> pd.DataFrame:
+    """Return the power of a rate as which the turn goes, of every mixture and seed."""
+    powers: pd.Series = table.groupby(["mixture", "seed"])[[rate, "turn"]].apply(
+        lambda run: np.polyfit(np.log(run[rate]), np.log(run["turn"]), 1)[0]
+    )
+    return powers.rename("value").reset_index().rename(columns={"mixture": "cell"})
 
 
 def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
@@ -199,7 +252,8 @@ def runs_past_transition(attention: Measured, metrics: MetricSettings) -> tuple[
     found = read_runs(attention)
     (mixture,) = attention.job.mixtures.values()
     size, num_classes = mixture.vocabulary_size, mixture.num_classes
-    rates = found.cells["eta_z"] * found.cells["ratio"]
+    # Momentum adds up the gradients of 1/(1 - momentum) updates.
+    rates = found.cells["eta_z"] * found.cells["ratio"] / (1 - attention.job.training.momentum)
     t_0 = np.array([snapping_start(eta_y, size, num_classes) for eta_y in rates])
     late = t_0 >= metrics.least_t_0
     if not late.any():
@@ -221,20 +275,9 @@ def _logits(found: Runs) -> Floats:
     return np.asarray(np.log(found.array) - np.log(found.classes.probabilities))
 
 
-def _table_from_start(growth: Measured) -> pd.DataFrame:
-    """Return the table of a `growth` that was measured from update 0.
-
-    Raises:
-        UnmeasurableError: if it was not.
-    """
-    if growth.job.recorded[0] > 0:
-        raise UnmeasurableError("growth is from update 0; add 0 to training > recorded")
-    return growth.table
-
-
 def _growth_at(growth: Measured, update: Literal["min", "max"]) -> pd.DataFrame:
     """Return a row per comparison and seed at the first or last record, a column per quantity."""
-    table = _table_from_start(growth)
+    table = table_from_start(growth)
     found: pd.DataFrame = table[table["iteration"] == table["iteration"].agg(update)].pivot(
         index=["eta_z", "ratio", "seed"], columns="quantity", values="growth"
     )

@@ -46,23 +46,18 @@ def table(
     """
     import pandas as pd
 
-    from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
+    from transformer_dynamics.scan_and_snap.claims.tables import turns
     from transformer_dynamics.scan_and_snap.theory.decoder import gamma_peak, scanning_end
 
     job = measured.job
-    exponents = measured.table.query("quantity == 'exponent'")
-    keys = ["mixture", "eta_z", "ratio", "seed"]
-    turns = exponents.groupby(keys)[["iteration", "growth"]].apply(turn_time, metrics.turn)
-    turns = turns.rename("turn")
-    cells = turns.groupby(keys[:3]).agg(["mean", "std", "count"]).reset_index()
+    cells = turns(measured, metrics).groupby(["mixture", "eta_y", "eta_z"])["turn"]
     rows = []
-    for cell in cells.to_dict("records"):
-        mixture = job.mixtures[cell["mixture"]]
-        eta_y = cell["eta_z"] * cell["ratio"]
+    for cell in cells.agg(["mean", "std", "count"]).reset_index().to_dict("records"):
+        mixture, eta_y = job.mixtures[cell["mixture"]], cell["eta_y"]
         sizes = mixture.vocabulary_size, mixture.num_classes
         times = gamma_peak(eta_y, *sizes), scanning_end(eta_y, *sizes)
-        turn_of_seeds = cell["mean"], cell["std"], cell["count"]
-        rows.append((mixture.num_last, *sizes[::-1], eta_y, cell["eta_z"], *times, *turn_of_seeds))
+        found = cell["mean"], cell["std"], cell["count"]
+        rows.append((mixture.num_last, *sizes[::-1], eta_y, cell["eta_z"], *times, *found))
     columns = [column for column in figure.columns if column not in POWERS]
     table = pd.DataFrame(rows, columns=columns)
     table = table.sort_values([*MIXTURE, "eta_y"], ignore_index=True)

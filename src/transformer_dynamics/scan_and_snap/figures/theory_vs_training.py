@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from transformer_dynamics.scan_and_snap.theory.growth import Setting
     from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats, SequenceClasses
 
 QUANTITIES = {
@@ -92,7 +91,7 @@ def _theory_values(
 
     from transformer_dynamics.scan_and_snap.metrics.growth import GROWTH, growth
     from transformer_dynamics.scan_and_snap.theory.attention_flow import attention_flow
-    from transformer_dynamics.scan_and_snap.theory.growth import exponent
+    from transformer_dynamics.scan_and_snap.theory.growth import exponent, theorem4_setting
     from transformer_dynamics.scan_and_snap.theory.population import population_flow
 
     given = classes, eta_y, eta_z, times
@@ -103,20 +102,9 @@ def _theory_values(
         "Eq. 10, sampled": attention_flow(*given, sampled=True).attention_logits,
     }
     closed = np.full((len(times), len(GROWTH)), np.nan)
-    closed[:, 0] = exponent(_theorem4_setting(classes, eta_y, eta_z), times)
+    closed[:, 0] = exponent(theorem4_setting(classes, eta_y, eta_z), times)
     values = {name: growth(classes, z) for name, z in logits.items()}
     return values | {"Theorem 4": closed}
-
-
-def _theorem4_setting(classes: "SequenceClasses", eta_y: float, eta_z: float) -> "Setting":
-    """Return C_0 = rho_0^4/K, rho_0 from f_n.f_n' = exp(2 z_ml)/rho_0^2 (13) at z = 0."""
-    from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
-    from transformer_dynamics.scan_and_snap.theory.growth import Setting
-
-    overlap = initial_correlations(classes)[0, 1]
-    num_classes = len(classes.support)
-    c0 = float(1 / (num_classes * overlap**2))
-    return Setting(eta_y, eta_z, classes.vocabulary_size, num_classes, c0)
 
 
 def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None) -> "Drawing":

@@ -23,12 +23,14 @@ from transformer_dynamics.scan_and_snap.theory.assumptions import (
     require_rate,
     require_times,
 )
+from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
 from transformer_dynamics.scan_and_snap.theory.decoder import (
     gamma,
     h_continuous,
     scanning_end,
     snapping_start,
 )
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import SequenceClasses
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +60,13 @@ class Setting(NamedTuple):
         require_classes(self.num_classes, self.vocabulary_size)
         if not 0 < self.c0 < np.inf:
             raise InputError(f"C_0 = rho_0^4/K must be positive (Theorem 4), but it is {self.c0}")
+
+
+def theorem4_setting(classes: SequenceClasses, eta_y: float, eta_z: float) -> Setting:
+    """Return rates, sizes and C_0 = rho_0^4/K, rho_0 from f_n.f_n' = 1/rho_0^2 (13) at Z = 0."""
+    overlap, num_classes = initial_correlations(classes)[0, 1], len(classes.support)
+    c0 = float(1 / (num_classes * overlap**2))
+    return Setting(eta_y, eta_z, classes.vocabulary_size, num_classes, c0)
 
 
 def cumulative_gamma(setting: Setting, times: ArrayLike) -> Floats:
