@@ -337,35 +337,40 @@ def _refuted_lines(studies: Iterable[StudyResults], document: str) -> list[str]:
     ]
 
 
-def _refuted_sentences(told: StudyResults) -> dict[tuple[tuple[str, ...], int], dict[str, str]]:
-    """Return the words of a study's sentences that do not hold, by version.
+def _refuted_sentences(
+    told: StudyResults,
+) -> dict[tuple[tuple[str, ...], int], dict[str, MarkedSentence]]:
+    """Return a study's sentences that do not hold, by version.
 
     A key names the claims, and tells sentences of a version that have the same ones apart.
     """
-    found: dict[tuple[tuple[str, ...], int], dict[str, str]] = {}
+    found: dict[tuple[tuple[str, ...], int], dict[str, MarkedSentence]] = {}
     for abstract in told.jobs.registry.abstracts:
         seen: Counter[tuple[str, ...]] = Counter()
         for each in mark_sentences(told.jobs.registry, abstract, told.verdicts):
             claims = tuple(each.sentence.claims)
             if each.mark == "does not hold":
-                words = without_latex(each.sentence.words)
-                found.setdefault((claims, seen[claims]), {})[abstract.version] = words
+                found.setdefault((claims, seen[claims]), {})[abstract.version] = each
                 seen[claims] += 1
     return found
 
 
 def _refuted_line(
-    told: StudyResults, claims: Iterable[str], versions: Mapping[str, str], document: str
+    told: StudyResults, claims: Iterable[str], versions: Mapping[str, MarkedSentence], document: str
 ) -> str:
-    """Return the line of a sentence that does not hold; `versions` has its words by version."""
+    """Return the line of a sentence that does not hold; `versions` has it by version."""
     link = claim_links(document, told.name)
-    words = next(iter(versions.values()))
-    same = [version for version, said in versions.items() if said == words]
+    first = next(iter(versions.values()))
+    words = without_latex(first.sentence.words)
+    same = [
+        version for version, each in versions.items() if without_latex(each.sentence.words) == words
+    ]
     others = [version for version in versions if version not in same]
     where = "; in other words in ".join(" and ".join(each) for each in (same, others) if each)
     shown = f", {escape_markdown(where)}" * (len(told.jobs.registry.abstracts) > 1)
     links = ", ".join(link(claim, None) for claim in claims)
-    return f"* `{told.name}`: “{escape_markdown(words)}” ({links}){shown}"
+    plain = f": {escape_markdown(first.plain)}" if first.plain else ""
+    return f"* `{told.name}`: “{escape_markdown(words)}” ({links}){shown}{plain}"
 
 
 def _is_of_a_paper(told: StudyResults) -> bool:

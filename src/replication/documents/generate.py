@@ -26,7 +26,11 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
 from replication.documents.schema import Schema, configuration_schema, overlay_schema
 from replication.documents.typed_numbers import typed_numbers_in_template
-from replication.judge.abstract import MarkedSentence, decided_sentences
+from replication.judge.abstract import (
+    MarkedSentence,
+    decided_sentences,
+    refuse_long_lines,
+)
 from replication.plan.configuration import Configuration, configure
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
@@ -127,10 +131,14 @@ def _files_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence])
 def check_texts(studies: Iterable[StudyResults]) -> None:
     """Cite the captions and descriptions of all figures whose table a reference keeps.
 
+    The plain lines of sentences, too.
+
     Raises:
-        InputError: if a cited value is missing, or a number is typed.
+        InputError: if a cited value is missing, a number is typed, or a plain line is long.
     """
     for told in studies:
+        if told.reference:
+            refuse_long_lines(told.name, told.jobs.registry, told.reference.verdicts)
         for name, figure in told.jobs.figures.items():
             if told.reference is None or figure_path(name) not in told.reference.tables:
                 continue

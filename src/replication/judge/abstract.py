@@ -2,10 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
+from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
+from replication.judge.citation import fill_template, verdict_finder
 from replication.judge.judgement import sum_up
 from replication.judge.verdicts import HOLDING, Outcome, Verdict
 from replication.judge.wording import DECLARED_LATE, short_verdict
@@ -13,9 +16,11 @@ from replication.study.claims import Claim
 from replication.study.registry import (
     UNJUDGED,
     Abstract,
+    Departure,
     Mark,
     Registry,
     Sentence,
+    merge_departures,
     without_latex,
 )
 
@@ -23,6 +28,14 @@ SentenceText = str
 """The words of a sentence."""
 Link = Callable[[str, str | None], str]
 """Maker of Markdown from a claim's number, and from the study that judges it if not this one."""
+ERRATA_BESIDE = "Errata that touch it:"
+"""Words before the errata of a sentence."""
+DEPARTS_IN = "Departs from the paper in"
+"""Words before a departure in the regime."""
+OTHER_SCALE = "Settings of scale that are not the paper's:"
+"""Words before departures in scale."""
+LONGEST_LINE = 12
+"""Largest number of words of a plain line."""
 REST_OPEN = ", the rest is open"
 """Remark on a sentence, see `MarkedSentence.is_rest_open`."""
 
@@ -40,6 +53,23 @@ class MarkedSentence(NamedTuple):
     """Scales at which the claims about training are judged, each once."""
     notes: Mapping[str, str] = MappingProxyType({})
     """Remarks on a claim, by its number: declared late, or answered by the authors."""
+    plain: str = ""
+    """Finding in a few words; empty if the sentence has none, or verdicts that it cites lack."""
+    errata: Sequence[Verdict] = ()
+    """Verdicts on the errata that touch the sentence and do not decide it."""
+    departures: Sequence[Departure] = ()
+    """Settings in which the deciding runs depart from the paper's."""
+
+    @property
+    def departures_in_regime(self) -> list[tuple[Departure, str]]:
+        """Departures, each with the reason why the sentence does not depend on it."""
+        reasons = self.sentence.departs
+        return [(each, reasons.get(each.setting, "")) for each in self.departures if each.is_regime]
+
+    @property
+    def departures_in_scale(self) -> list[Departure]:
+        """The other departures."""
+        return [each for each in self.departures if not each.is_regime]
 
     @property
     def claims_with_remarks(self) -> list[tuple[str, str]]:
@@ -134,7 +164,48 @@ def _mark_sentence(
         [*deciding.values()],
         [*filter(None, scales)],
         {claim.id: _note(claim) for claim in claims},
+        plain_line(sentence.plain, sentence.words, verdicts),
+        [
+            verdicts.get(each) or Verdict.without_evidence(each, "no test")
+            for each in sentence.errata
+        ],
+        registry.departures_of(sentence),
     )
+
+
+def refuse_long_lines(study: str, registry: Registry, verdicts: Mapping[str, Verdict]) -> None:
+    """Refuse a plain line that cites what is missing, or has more than `LONGEST_LINE` words.
+
+    Args:
+        study: name of the study.
+        registry: of the study.
+        verdicts: as `mark_sentences` takes them, on all claims.
+
+    Raises:
+        InputError: if there is one.
+    """
+    for sentence in registry.sentences_with_marks:
+        where = f"{study}: registry.yaml: abstracts: '{sentence.words}': plain"
+        filled = fill_template(
+            sentence.plain or "", where, {"verdict": verdict_finder(verdicts.get)}
+        )
+        if len(filled.split()) > LONGEST_LINE:
+            raise InputError(f"{where}: has more than {LONGEST_LINE} words: {filled.strip()}")
+
+
+def plain_line(text: str | None, words: str, verdicts: Mapping[str, Verdict]) -> str:
+    """Return the plain line of a sentence; nothing if it has none, or cites what is not at hand.
+
+    Args:
+        text: `Sentence.plain`.
+        words: of the sentence.
+        verdicts: as `mark_sentences` takes them.
+    """
+    # Under other settings a claim may have other comparisons than the line cites, or none.
+    with suppress(InputError):
+        known = {"verdict": verdict_finder(verdicts.get)}
+        return " ".join(fill_template(text or "", words, known).split())
+    return ""
 
 
 def _note(claim: Claim) -> str:
@@ -170,7 +241,8 @@ def abstract_lines(
     """Return a paper's abstract as Markdown, a table for every version, see `sentences_by_version`.
 
     The study's rules of robustness come first. A mark on training has the number of the scale at
-    which it was judged; a line below the table tells the scales.
+    which it was judged; lines below the table tell the scales, and settings that depart from the
+    paper's in size. The last line tells over what intervals do not generalise.
 
     Args:
         registry: of the paper.
@@ -185,13 +257,22 @@ def abstract_lines(
             (
                 without_latex(each.sentence.words),
                 _mark_in_markdown(each, scales),
-                deciding_claims(each, link),
+                Markdown("<br>".join((deciding_claims(each, link), *_limits(each, link)))),
             )
             for each in found
         ]
         lines += [*table((f"the abstract, {version}", "", "decided by"), rows), ""]
         lines += _scale_lines(scales, registry.scale_of_paper)
-    return lines
+        if smaller := departures_in_scale(found):
+            lines += [escape_markdown(f"{OTHER_SCALE} {smaller}."), ""]
+    limit = registry.limit_of_intervals
+    return lines + ([escape_markdown(limit), ""] if limit else [])
+
+
+def departures_in_scale(found: Iterable[MarkedSentence]) -> str:
+    """Return the departures of all sentences in scale, each setting once, in words."""
+    merged = merge_departures(part for each in found for part in each.departures_in_scale)
+    return "; ".join(map(str, merged))
 
 
 def sentences_by_version(
@@ -210,8 +291,19 @@ def _mark_in_markdown(found: MarkedSentence, scales: list[str]) -> str:
     word = found.mark or "judged there"
     numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
     strong = f"**{word}**" if word not in UNJUDGED else word
-    strong += REST_OPEN * found.is_rest_open
-    return Markdown(strong + (f" <sup>{numbers}</sup>" if numbers else ""))
+    strong += REST_OPEN * found.is_rest_open + (f" <sup>{numbers}</sup>" if numbers else "")
+    return Markdown(f"{strong}: {escape_markdown(found.plain)}" if found.plain else strong)
+
+
+def _limits(found: MarkedSentence, link: Link) -> Iterable[str]:
+    """Yield the errata that touch a sentence, and departures in the regime, as Markdown."""
+    if found.errata:
+        named = (
+            f"{link(each.claim, found.sentence.study)} ({each.verdict})" for each in found.errata
+        )
+        yield f"{ERRATA_BESIDE} {', '.join(named)}"
+    for departure, reason in found.departures_in_regime:
+        yield escape_markdown(f"{DEPARTS_IN} {departure}. {reason}".strip())
 
 
 def _scale_lines(scales: list[str], of_paper: str) -> list[str]:

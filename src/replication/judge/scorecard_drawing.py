@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from replication.judge.abstract import DEPARTS_IN, ERRATA_BESIDE
 from replication.judge.verdicts import BEST_FIRST
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ GROUPS = {
     "does not hold": "do not hold", "open": "are open", "not tested": "are not tested",
 }  # fmt: skip
 """Words after the claims that have a verdict."""
+BESIDE = ("plain", "errata", "departs")
+"""Columns of what stands beside a mark; not every sentence has it."""
 NO_RESULT = "no empirical statement"
 """Mark of the sentences that are only counted."""
 UNIT = "distance from the needed bound,\nin smallest effects that count"
@@ -97,6 +100,8 @@ class Row(NamedTuple):
     """Mark of the sentence; empty for a version."""
     lines: list[Line]
     """Lines of the claims that decide the sentence."""
+    plain: list[str] = []
+    """Lines of the finding in a few words."""
 
     @property
     def height(self) -> float:
@@ -111,7 +116,7 @@ class Row(NamedTuple):
     @property
     def head(self) -> float:
         """Height of the sentence in inches."""
-        return SENTENCE_LINE * len(self.words) + GAP
+        return SENTENCE_LINE * (len(self.words) + len(self.plain)) + GAP
 
 
 def draw_scorecard(table: "pd.DataFrame") -> "Figure":
@@ -224,12 +229,26 @@ def _rows(table: "pd.DataFrame") -> Iterator[Row]:
         words = wrap(first["words"], SEEDS - SENTENCE - 0.05, SIZE)
         claims = rows.dropna(subset="claim")
         lines = list(_lines(claims, drawn)) if len(claims) else [_text_line(first)]
-        yield Row(words, _mark(first["mark"]), lines)
+        # A file has no value where a text is empty.
+        plain, errata, departs = (first[name] if first.notna()[name] else "" for name in BESIDE)
+        if limits := _limits(errata, departs):
+            lines.append(Line("", wrap(limits, SEEDS - CLAIM, SMALL, MOST_LINES), None))
+        in_plain_words = wrap(plain, SEEDS - SENTENCE - 0.05, SIZE)
+        yield Row(words, _mark(first["mark"]), lines, in_plain_words)
         drawn |= {*claims["claim"]}
 
 
 def _mark(mark: str) -> str:
     return "see there" if mark.startswith(DECIDED_BY) else mark
+
+
+def _limits(errata: str, departs: str) -> str:
+    """Return the errata that touch a sentence, and departures from the paper, in words."""
+    parts = (
+        f"{ERRATA_BESIDE} {errata}." * bool(errata),
+        f"{DEPARTS_IN} {departs}." * bool(departs),
+    )
+    return " ".join(filter(None, parts))
 
 
 def _text_line(first: "pd.Series[Any]") -> Line:
@@ -299,6 +318,8 @@ def _draw_row(page: Page, row: Row, at: float) -> None:
     page.shade(at - row.head, at, BAND)
     _write_badge(page, at, row.mark)
     page.write(SENTENCE, at - 0.035, "\n".join(row.words), linespacing=1.12)
+    below = at - 0.035 - SENTENCE_LINE * len(row.words)
+    page.write(SENTENCE, below, "\n".join(row.plain), linespacing=1.12, weight="bold")
     at -= row.head
     for line in row.lines:
         middle = at - LINE / 2

@@ -21,9 +21,9 @@ class Scorecard(Figure):
 
     title: ClassVar[str] = "The abstract, sentence by sentence"
     columns: ClassVar[tuple[str, ...]] = (
-        "version", "sentence", "words", "mark", "claim", "says", "late", "verdict", "holding",
-        "comparisons", "seeds", "cell", "decision", "estimate", "lower", "upper", "distance", "low",
-        "high", "no_effect",
+        "version", "sentence", "words", "mark", "plain", "errata", "departs", "claim", "says",
+        "late", "verdict", "holding", "comparisons", "seeds", "cell", "decision", "estimate",
+        "lower", "upper", "distance", "low", "high", "no_effect",
     )  # fmt: skip
     kind: Literal["scorecard"] = SCORECARD
     """Kind of the figure."""
@@ -38,11 +38,19 @@ def sentences_of(registry: Registry) -> list[dict[str, Any]]:
     Returns:
         Version and words of each sentence, the numbers of its claims that have a test and of those
         that have none, what each claim says, the claims that were declared late, the study that
-        decides the sentence if not this one, and its mark if no claim does, with the reason.
+        decides the sentence if not this one, and its mark if no claim does, with the reason; the
+        plain line, the claims that it cites, errata, and departures from the paper in the regime.
     """
     claims = {claim.id: claim for claim in registry.claims}
     return [
-        {"version": version, **_sentence(each, [claims[name] for name in each.claims])}
+        {
+            "version": version,
+            **_sentence(each, [claims[name] for name in each.claims]),
+            "cited": [name for name in each.cited if claims[name].test],
+            "departs": "; ".join(
+                str(found) for found in registry.departures_of(each) if found.is_regime
+            ),
+        }
         for version, sentences in registry.new_sentences.items()
         for each in sentences
     ]
@@ -60,12 +68,15 @@ def _sentence(sentence: Sentence, named: list[Claim]) -> dict[str, Any]:
         "study": sentence.study,
         "mark": sentence.mark,
         "why": sentence.why,
+        "plain": sentence.plain,
+        "errata": ", ".join(sentence.errata),
     }
 
 
 def claims_of_sentences(sentences: list[dict[str, Any]]) -> list[str]:
-    """Return the claims that decide sentences and have a test, each once."""
-    return list(dict.fromkeys(claim for each in sentences for claim in each["claims"]))
+    """Return the claims with a test that decide sentences or that plain lines cite, each once."""
+    named = (claim for each in sentences for claim in (*each["claims"], *each["cited"]))
+    return list(dict.fromkeys(named))
 
 
 def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]) -> "pd.DataFrame":
@@ -75,7 +86,8 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
     range. Its unit is the smallest effect that counts, or half the width of a range with two ends.
     `low` and `high` are the ends of the interval likewise, and `no_effect` is the place of no
     effect. A claim that has neither unit, and one of the theory, has no distance. A claim that has
-    no comparison, and a sentence that has no claim, are one row without numbers.
+    no comparison, and a sentence that has no claim, are one row without numbers. The first row of a
+    sentence has its plain line, errata, and departures from the paper in the regime.
 
     Args:
         figure: states the columns.
@@ -84,12 +96,17 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
     """
     import pandas as pd
 
+    from replication.judge.abstract import plain_line
+
     found = {verdict.claim: verdict for verdict in verdicts}
-    rows = [
-        {"version": each["version"], "sentence": at, "words": without_latex(each["words"]), **row}
-        for at, each in enumerate(sentences, 1)
-        for row in _sentence_rows(each, found)
-    ]
+    rows: list[dict[str, Any]] = []
+    for at, each in enumerate(sentences, 1):
+        own = {"version": each["version"], "sentence": at, "words": without_latex(each["words"])}
+        # Once for each sentence, as the table is a part of a page, which has to be small.
+        plain = plain_line(each["plain"], each["words"], found)
+        once = {"plain": plain, "errata": each["errata"], "departs": each["departs"]}
+        first, *others = _sentence_rows(each, found)
+        rows += [own | once | first, *(own | row for row in others)]
     return pd.DataFrame(rows, columns=list(figure.columns))
 
 

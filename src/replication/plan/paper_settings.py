@@ -121,7 +121,7 @@ def claim_departures(study: StudyJobs) -> Departures:
             for key, known in named.items()
         }
         found[claim] = [
-            Departure(key, _in_words(values), _paper_in_words(named[key]), key in paper.regime)
+            Departure(key, _words(values), _paper_in_words(named[key]), key in paper.regime)
             for key, values in others.items()
             if values
         ]
@@ -136,7 +136,7 @@ def mistakes_in_departures(study: StudyJobs) -> list[str]:
     Args:
         study: jobs of the study under its defaults.
     """
-    registry = study.registry
+    registry = study.registry.with_added({}, claim_departures(study))
     paper = registry.paper_settings
     metrics = [
         (name, metric) for name, each in study.experiments.items() for metric in each.metrics
@@ -229,5 +229,9 @@ def _paper_in_words(known: PaperValues) -> str:
 
 def _in_words(values: Sequence[Any]) -> str:
     """Return values in a few words, each once."""
+    return textwrap.shorten(", ".join(_words(values)), LONGEST_VALUE, placeholder=" ...")
+
+
+def _words(values: Iterable[Any]) -> tuple[str, ...]:
     texts = (each if isinstance(each, str) else json.dumps(each) for each in values)
-    return textwrap.shorten(", ".join(dict.fromkeys(texts)), LONGEST_VALUE, placeholder=" ...")
+    return tuple(dict.fromkeys(texts))

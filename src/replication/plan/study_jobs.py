@@ -44,7 +44,7 @@ class StudyJobs:
     variants: dict[str, Variant]
     """Other readings that some claims are judged under."""
     registry: Registry
-    """Registry of the study's claims, with a user's own, and departures from the paper's settings."""
+    """Registry of the study, with a user's own claims and departures from the paper's settings."""
     unlike_published: dict[str, str] = field(default_factory=dict)
     """Differences from the settings of the published values, by `figure NAME` or `claim NUMBER`.
 

@@ -14,7 +14,15 @@ from replication.base.commit import UNKNOWN, why_unknown
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import method_value
-from replication.judge.abstract import MARKS, REST_OPEN, sentences_by_version
+from replication.judge.abstract import (
+    DEPARTS_IN,
+    ERRATA_BESIDE,
+    MARKS,
+    OTHER_SCALE,
+    REST_OPEN,
+    departures_in_scale,
+    sentences_by_version,
+)
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
 from replication.plan.cost import HEADER as COST_HEADER
@@ -134,6 +142,10 @@ def _abstract(
         "abstracts": sentences_by_version(registry, verdicts),
         "marks": MARKS,
         "rest_open": REST_OPEN,
+        "errata_beside": ERRATA_BESIDE,
+        "departs_in": DEPARTS_IN,
+        "other_scale_words": OTHER_SCALE,
+        "departures_in_scale": departures_in_scale,
         "marked_elsewhere": dict(ChainMap(*(other.marks for other in related))),
     }
 

@@ -1,7 +1,7 @@
 """The registry of a paper: its claims and its abstract, texts of figures, and methods."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, get_args
@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from replication.base.errors import InputError
-from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
+from replication.base.strict import Name, Strict, refuse_repeated, shorten, unknown_key
 from replication.base.yaml_files import read_yaml
 from replication.study.claims import (
     BEYOND,
@@ -32,6 +32,10 @@ from replication.study.claims import (
 
 AT_SCALE = "Verdicts on training are verdicts at this scale:"
 """Words before `Registry.scale`."""
+LONGEST_VALUES = 50
+"""Largest number of characters by which a sentence tells values of a setting."""
+SHARED = "Seeds share, so that intervals do not generalise over it:"
+"""Words before `Registry.seeds_share`."""
 PAPERS_OWN = "the paper's own"
 """Scale of claims if the registry names none."""
 
@@ -217,7 +221,7 @@ class Departure(NamedTuple):
 
     setting: str
     """Setting of a job, such as `training.momentum`."""
-    ours: str
+    ours: tuple[str, ...]
     """Values of the jobs that are not the paper's."""
     papers: str
     """Values of the paper."""
@@ -225,7 +229,18 @@ class Departure(NamedTuple):
     """True if the setting stands in `PaperSettings.regime`."""
 
     def __str__(self) -> str:
-        return f"{self.setting}: {self.ours} instead of {self.papers}"
+        ours = shorten(", ".join(self.ours), LONGEST_VALUES)
+        return f"{self.setting}: {ours} instead of {self.papers}"
+
+
+def merge_departures(departures: Iterable[Departure]) -> list[Departure]:
+    """Return one departure for each setting, with all values."""
+    found: dict[str, Departure] = {}
+    for each in departures:
+        known = found.setdefault(each.setting, each)
+        ours = tuple(dict.fromkeys((*known.ours, *each.ours)))
+        found[each.setting] = known._replace(ours=ours)
+    return [*found.values()]
 
 
 Departures = dict[Number, list[Departure]]
@@ -415,15 +430,21 @@ class Registry(Strict):
 
     @property
     def limit_of_intervals(self) -> str:
-        """Things over which intervals do not generalise, as a sentence; empty if there are none."""
-        shared = (self.seeds_share or "").rstrip(".")
-        return f"Seeds share {shared}; intervals do not generalise over them." if shared else ""
+        """Things over which intervals do not generalise, in words; empty if there are none."""
+        return f"{SHARED} {self.seeds_share.rstrip('.')}." if self.seeds_share else ""
+
+    @property
+    def sentences_with_marks(self) -> list[Sentence]:
+        """Sentences, each once, that this study judges, or could judge and does not."""
+        found = (each for sentences in self.new_sentences.values() for each in sentences)
+        return [each for each in found if not each.study and each.mark != "no empirical statement"]
 
     def departures_of(self, sentence: Sentence) -> list[Departure]:
-        """Return the departures of the claims that decide a sentence, each once."""
+        """Return the departures of the claims that decide a sentence, one for each setting."""
         deciding = () if sentence.mark else sentence.claims
-        found = (each for name in deciding for each in self._departures.get(name, ()))
-        return list(dict.fromkeys(found))
+        return merge_departures(
+            each for name in deciding for each in self._departures.get(name, ())
+        )
 
     @property
     def author_names(self) -> list[str]:

@@ -12,6 +12,7 @@ import inspect
 import tempfile
 from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import replace
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -28,15 +29,17 @@ from replication.figures.drawn_numbers import unknown_marks
 from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
 from replication.plan.metric_types import refuse_unreadable
 from replication.plan.orders import Order
+from replication.plan.paper_settings import mistakes_in_departures
 from replication.run.stages import write_figure
 from replication.run.work import Work, given_files, parse_settings
 from replication.study.claims import Statistical
 from replication.study.datasets import find_datasets
 from replication.study.registry import SCORECARD
 from replication.study.studies import Study
-from replication.testing.small import Processes, Small
+from replication.testing.small import Processes, Small, first_of_each
 from replication.verify.reference import collect_fingerprints, run_keys
 
 EXAMPLES = 3
@@ -236,6 +239,17 @@ def check_texts_cite_their_numbers(small: Small) -> None:
 
 
 @_add_check
+def check_marks_tell_their_limits(small: Small) -> None:
+    """Check that marks have plain words, and reasons for departures from the paper's regime."""
+    studies = {small.study.name: small.study}
+    defaults = Jobs.of(configure({}, studies), studies).studies[small.study.name]
+    for sentence in small.parts.registry.sentences_with_marks:
+        assert sentence.plain, f"registry.yaml: abstracts: '{sentence.words}': plain is missing"
+    wrong = mistakes_in_departures(replace(defaults, registry=small.parts.registry))
+    assert not wrong, "\n".join(wrong)
+
+
+@_add_check
 def check_no_evidence_is_forgotten(small: Small) -> None:
     """Check that a claim uses every function of the claims' modules that returns a table."""
     functions = {str(claim.evidence) for claim in small.parts.claims.values()}
@@ -308,8 +322,9 @@ def check_mistakes_are_answered(small: Small) -> None:
     for key, value in section.items():
         _assert_error(small, {key: _value_of_another_kind(value)}, small.study.name, key)
     names = [*section["figures"]]
-    one_of_each = {small.parts.figures[name].kind: name for name in reversed(names)}
-    for name in one_of_each.values() if small.is_quick else names:
+    if small.is_quick:
+        names = first_of_each(names, lambda name: small.parts.figures[name].kind)
+    for name in names:
         for key, value in section["figures"][name].items():
             overlay = {"figures": {name: {key: _value_of_another_kind(value)}}}
             _assert_error(small, overlay, small.study.name, "figures", name, key)

@@ -5,12 +5,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task
 from replication.run.work import Work
 from replication.study.studies import Study
+
+Value = TypeVar("Value")
 
 PROGRAM = """
 import json, os, sys
@@ -212,12 +214,9 @@ class Small:
         with chdir(folder):
             # Some paths are relative to where the program starts.
             again = replace(self, folder=folder, jobs=_jobs_of(self.study, self.changes))
-        one_of_each = {
-            (task.stage, task.program if task.stage in {"data", "runs"} else None): path
-            for path, task in reversed([*self.jobs.tasks.items()])
-            if task.stage != "figure"
-        }
-        made = [path for path in self.numbers if path in one_of_each.values()]
+        tasks = [each for each in self.jobs.tasks.items() if each[1].stage != "figure"]
+        wanted = first_of_each(tasks, lambda each: _kind_of_file(each[1]))
+        made = [path for path in self.numbers if path in dict(wanted)]
         # They read the same files as the first ones.
         for path in {*self.numbers}.difference(made):
             link = folder / path
@@ -236,8 +235,9 @@ class Small:
         alone = replace(self, folder=folder, jobs=self.jobs_with(overlay))
         tasks = dict(alone.tasks("data", "runs"))
         runs = {path: task for path, task in tasks.items() if task.stage == "runs"}
-        one_of_each = {task.program: path for path, task in reversed(runs.items())}
-        compared = [*one_of_each.values()] if self.is_quick else [*runs]
+        compared = [*runs]
+        if self.is_quick:
+            compared = first_of_each(runs, lambda path: runs[path].program)
         needed = {*compared}
         for path, task in reversed(tasks.items()):
             if path in needed:
@@ -316,6 +316,18 @@ class Small:
     def jobs_with(self, overlay: Mapping[str, Any]) -> Jobs:
         """Return the jobs under further changes of the study's section."""
         return _jobs_of(self.study, merge(self.changes, {self.study.name: overlay}))
+
+
+def first_of_each(values: Iterable[Value], kind: Callable[[Value], object]) -> list[Value]:
+    """Return the first value of each kind, in order."""
+    found: dict[object, Value] = {}
+    for value in values:
+        found.setdefault(kind(value), value)
+    return [*found.values()]
+
+
+def _kind_of_file(task: Task) -> tuple[str, str | None]:
+    return task.stage, task.program if task.stage in {"data", "runs"} else None
 
 
 def _jobs_of(study: Study, changes: dict[str, Any]) -> Jobs:

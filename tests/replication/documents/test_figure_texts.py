@@ -1,6 +1,7 @@
 """The texts of every figure are checked, and cite what the reference has."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -41,6 +42,25 @@ def test_the_text_of_every_figure_is_checked(monkeypatch, caption, message):
     with pytest.raises(InputError, match=re.escape(message)):
         check_texts([told])
     check_texts([StudyResults(jobs, None)])
+
+
+@pytest.mark.parametrize(
+    ("plain", "message"),
+    [
+        ("faster " * 13, "example: registry.yaml: abstracts: 'We show that it learns large dire"),
+        ('{{ verdict("C9").seeds }}', "plain: cannot be cited: there is no verdict on claim C9"),
+    ],
+)
+def test_plain_lines_are_short_and_cite_what_is_there(plain, message):
+    jobs = JOBS.studies["example"]
+    told = StudyResults(jobs, read_reference(reference_folder(ROOT, "example"))[0])
+    check_texts([told])
+    [abstract] = jobs.registry.abstracts
+    sentence = abstract.sentences[1].model_copy(update={"plain": plain})
+    abstract = abstract.model_copy(update={"sentences": [sentence]})
+    registry = jobs.registry.model_copy(update={"abstracts": [abstract]})
+    with pytest.raises(InputError, match=re.escape(message)):
+        check_texts([told._replace(jobs=replace(jobs, registry=registry))])
 
 
 def test_the_check_of_generated_files_checks_texts(monkeypatch):

@@ -21,7 +21,7 @@ from replication.judge.scorecard_figure import sentences_of
 from replication.judge.verdicts import Comparison, Verdict
 from replication.judge.wording import short_verdict
 from replication.study.claims import LATE, Claim
-from replication.study.registry import WORDS_DIFFER, Registry, without_latex
+from replication.study.registry import WORDS_DIFFER, Departure, Registry, without_latex
 
 PAPERS = [study.registry for study in JOBS.studies.values() if study.registry.url]
 
@@ -205,6 +205,50 @@ def test_the_scale_of_the_paper_is_told_where_ours_is_smaller():
     assert lines[-2] == (
         "Judged at this scale: <sup>1</sup> tiny, 5 seeds. The paper's models are large."
     )
+
+
+def test_what_limits_a_mark_stands_beside_it():
+    erratum = {"id": "E1", "kind": "erratum", "where": "Eq. 1", "statement": "2 is 3."}
+    sentences = [
+        {
+            "words": "It rises.", "claims": ["A1"], "errata": ["E1"],
+            "plain": '{{ verdict("A1").comparisons | length | words }} of one rise',
+            "departs": {"momentum": "Both rise."},
+        },
+        {"words": "It falls.", "claims": ["B1"]},
+    ]  # fmt: skip
+    paper = registry(
+        {"version": "v1", "sentences": sentences},
+        claims=[SHOWN | {"id": "A1"}, SHOWN | {"id": "B1"}, erratum | {"not_tested": "Plain."}],
+        seeds_share="the split",
+    )
+    own = Departure("momentum", ("0",), "0.9", is_regime=True)
+    other = Departure("momentum", ("0.5", "0"), "0.9", is_regime=True)
+    width = Departure("width", ("8",), "512", is_regime=False)
+    paper = paper.with_added({}, {"A1": [own, width], "B1": [other, width]})
+    verdicts = {name: verdict(name, "replicated", 1) for name in ("A1", "B1")}
+    lines = abstract_lines(paper, verdicts, link=linked)
+    assert lines[2] == (
+        "| It rises. | **holds** <sup>1</sup>: one of one rise | [A1](#own)<br>Errata that touch"
+        " it: [E1](#own) (not tested)<br>Departs from the paper in momentum: 0 instead of 0.9."
+        " Both rise. |"
+    )
+    assert "momentum: 0.5, 0 instead of 0.9." in lines[3]
+    assert "Settings of scale that are not the paper's: width: 8 instead of 512." in lines
+    assert "Seeds share, so that intervals do not generalise over it: the split." in lines
+    # Under other settings a verdict that the line cites may lack.
+    assert "**open**" not in abstract_lines(paper, {}, link=linked)[2]
+    assert "of one rise" not in abstract_lines(paper, {}, link=linked)[2]
+
+
+def test_errata_of_a_sentence_are_errata_and_cited_claims_exist():
+    for changes, message in (
+        ({"errata": ["B1"]}, "B1 is no erratum: It rises."),
+        ({"plain": '{{ verdict("C1").seeds }}'}, "unknown key 'C1'"),
+    ):
+        sentence = {"words": "It rises.", "claims": ["A1"], **changes}
+        with pytest.raises(InputError, match=message):
+            registry({"version": "v1", "sentences": [sentence]})
 
 
 def test_what_was_declared_late_or_answered_is_told_beside_its_number():

@@ -31,12 +31,14 @@ def verdict(claim, *comparisons, outcome="replicated", seeds=8):
 
 
 def sentence(
-    *claims, words="It works.", untested=(), study=None, mark=None, why=None, version="v1", late=()
-):
+    *claims, words="It works.", untested=(), study=None, mark=None, why=None, version="v1",
+    late=(), plain=None, cited=(), errata="", departs="",
+):  # fmt: skip
     return {
         "version": version, "words": words, "claims": [*claims], "untested": [*untested],
         "says": {claim: f"{claim} says so." for claim in (*claims, *untested)}, "late": [*late],
-        "study": study, "mark": mark, "why": why,
+        "study": study, "mark": mark, "why": why, "plain": plain, "cited": [*cited],
+        "errata": errata, "departs": departs,
     }  # fmt: skip
 
 
@@ -105,7 +107,17 @@ def whole_table():
                    outcome="does not hold")  # fmt: skip
     sentences = [
         sentence("T1", "T2", "T3", words="It $works and scans_\\emph{all} tokens of a text."),
-        sentence("T4", "T5", words="It snaps.", untested=["T6"], late=["T4"]),
+        sentence(
+            "T4",
+            "T5",
+            words="It snaps.",
+            untested=["T6"],
+            late=["T4"],
+            errata="E1, E2",
+            plain='{{ verdict("T1").comparisons[0].estimate | number }} times',
+            cited=["T1"],
+            departs="momentum: 0 instead of 0.9",
+        ),
         sentence("T4", "T7", words="It snaps again.", version="v2"),
         sentence(words="It is fast.", mark="not tested", why="No time.", version="v2"),
         sentence(words="It is new.", mark="no empirical statement", why="Praise.", version="v2"),
@@ -141,7 +153,8 @@ def test_picture_shows_its_table_and_words_as_they_are(tmp_path):
         "holds", "does not hold", "see there", "The abstract of v1", "T4", "T4 says so. (late)",
         "2 statements of the theory: T2, T3", "computed, all as stated", "2 of 2", "0 of 3",
         "▸17", "5◂", "16, needed ≤ 1", "not tested", "Drawn above: T4 does not hold.",
-        "Not tested: No time.", "This study decides the sentence: text.",
+        "Not tested: No time.", "This study decides the sentence: text.", "9 times",
+        "Errata that touch it: E1, E2. Departs from the paper in momentum: 0 instead of 0.9.",
     ):  # fmt: skip
         assert words in said
     assert any("It $works and scans_" in text for text in said)

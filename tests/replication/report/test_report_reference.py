@@ -160,8 +160,9 @@ def test_the_index_tells_the_mark_of_every_sentence_and_counts_them(site):
             if number and mark != "no empirical statement"
         ]
         marked = sentences_by_version(registry, verdicts[name], elsewhere)
-        assert re.findall(r"</span> ([\w ]+)</span>(, [\w ]+)?</li>", section) == [
-            (each.mark, REST_OPEN * each.is_rest_open)
+        shown = r"</span> ([\w ]+)</span>(, [\w ]+)?(?: <b class=\"plain\">(.*?)</b>)?</li>"
+        assert re.findall(shown, section) == [
+            (each.mark, REST_OPEN * each.is_rest_open, str(escape(each.plain)))
             for sentences in marked.values()
             for each in sentences
         ]

@@ -10,7 +10,7 @@ import pytest
 
 from replication.base.storage import PROVENANCE, split_record, write_arrays
 from replication.study.contract import Measured
-from replication.study.registry import SCORECARD
+from replication.study.registry import SCORECARD, PaperSettings
 from replication.study.studies import Study, find_studies
 from replication.testing import conformance as testing
 from replication.testing.conformance import CHECKS
@@ -168,6 +168,25 @@ def test_that_texts_cite_their_numbers(small, caption, error, message):
     text = known["fig2"].model_copy(update={"caption": caption})
     with pytest.raises(error, match=message):
         testing.check_texts_cite_their_numbers(with_registry(small, figures=known | {"fig2": text}))
+
+
+def test_that_marks_tell_their_limits(small):
+    def with_sentence(**changes):
+        [abstract] = small.parts.registry.abstracts
+        sentences = [*abstract.sentences]
+        sentences[1] = sentences[1].model_copy(update=changes)
+        abstracts = [abstract.model_copy(update={"sentences": sentences})]
+        return with_registry(small, abstracts=abstracts)
+
+    with pytest.raises(AssertionError, match=r"learns large directions.*plain is missing"):
+        testing.check_marks_tell_their_limits(with_sentence(plain=None))
+    with pytest.raises(AssertionError, match=r"departs: no claim .* in momentum; remove it"):
+        testing.check_marks_tell_their_limits(with_sentence(departs={"momentum": "None."}))
+    paper = PaperSettings(regime={"learning_rate": 7.0}, scale={"momentum": 0})
+    with pytest.raises(AssertionError) as error:
+        testing.check_marks_tell_their_limits(with_registry(small, paper_settings=paper))
+    assert "claim C1 departs from the paper in learning_rate: " in str(error.value)
+    assert "paper_settings: unknown setting of a job 'momentum'" in str(error.value)
 
 
 def test_that_no_evidence_is_forgotten(small):
