@@ -15,6 +15,7 @@ __all__ = [
     "metric_types",
     "orders",
     "other_settings",
+    "paper_settings",
     "progress",
     "recorded_times",
     "recover",
