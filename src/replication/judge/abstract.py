@@ -186,11 +186,9 @@ def refuse_long_lines(study: str, registry: Registry, verdicts: Mapping[str, Ver
     """
     for sentence in registry.sentences_with_marks:
         where = f"{study}: registry.yaml: abstracts: '{sentence.words}': plain"
-        filled = fill_template(
-            sentence.plain or "", where, {"verdict": verdict_finder(verdicts.get)}
-        )
+        filled = _fill_line(sentence.plain, where, verdicts)
         if len(filled.split()) > LONGEST_LINE:
-            raise InputError(f"{where}: has more than {LONGEST_LINE} words: {filled.strip()}")
+            raise InputError(f"{where}: has more than {LONGEST_LINE} words: {filled}")
 
 
 def plain_line(text: str | None, words: str, verdicts: Mapping[str, Verdict]) -> str:
@@ -203,9 +201,13 @@ def plain_line(text: str | None, words: str, verdicts: Mapping[str, Verdict]) ->
     """
     # Under other settings a claim may have other comparisons than the line cites, or none.
     with suppress(InputError):
-        known = {"verdict": verdict_finder(verdicts.get)}
-        return " ".join(fill_template(text or "", words, known).split())
+        return _fill_line(text, words, verdicts)
     return ""
+
+
+def _fill_line(text: str | None, where: str, verdicts: Mapping[str, Verdict]) -> str:
+    known = {"verdict": verdict_finder(verdicts.get)}
+    return " ".join(fill_template(text or "", where, known).split())
 
 
 def _note(claim: Claim) -> str:
