@@ -161,31 +161,42 @@ def test_pairs(number):
         evidence(number, {PAIRS: lost})
 
 
-@pytest.mark.parametrize(("number", "metric"), [("H2j", "gini_norm"), ("H2k", "log_spread")])
+@pytest.mark.parametrize(("number", "metric"), [("H2o", "gini_norm"), ("H2p", "log_spread")])
+def test_deep_pairs(number, metric):
+    table = spread(pair(metric, "adam", 2.0, 1.0) + pair(metric, "masked", 1, 2))
+    table.loc[(table["depth"] == 6) & (table["ln"] == "post"), "value"] = 0
+    assert verdict(number, {PAIRS: table}) == "replicated"
+    swapped = table.assign(ln=table["ln"].map({"post": "pre", "pre": "post"}))
+    assert said(number, {PAIRS: swapped}) == {"fails"}
+    mixed = table.copy()
+    mixed.loc[(mixed["ln"] == "post") & mixed["seed"].isin([2, 4]), "value"] -= 2
+    assert said(number, {PAIRS: mixed}) == {"open"}
+
+
+@pytest.mark.parametrize(("number", "metric"), [("H2m", "gini_norm"), ("H2n", "gini_density")])
 def test_pairs_in_either_direction(number, metric):
     table = spread(pair(metric, "adam", 2.0, 1.0) + pair(metric, "masked", 1.5, 1.5))
     swapped = table.assign(ln=table["ln"].map({"post": "pre", "pre": "post"}))
-    for either in (table, swapped):
-        found = means(evidence(number, {PAIRS: either}))
-        assert [*found.values()] == [pytest.approx(1, abs=0.01)] * 2
-        assert verdict(number, {PAIRS: either}) == "replicated"
-    equal = spread(pair(metric, "adam", 1.0, 1.0))
-    assert said(number, {PAIRS: equal}) == {"none"}
-    # Some seeds one way and some the other is no direction.
     mixed = table.copy()
-    turned = (mixed["ln"] == "post") & mixed["seed"].isin([2, 4])
-    mixed.loc[turned, "value"] -= 2
-    assert "holds" not in said(number, {PAIRS: mixed})
+    mixed.loc[(mixed["ln"] == "post") & mixed["seed"].isin([2, 4]), "value"] -= 2
+    # Some seeds one way and some the other are as far from Pre-LN.
+    for moved in (table, swapped, mixed):
+        found = means(evidence(number, {PAIRS: moved}))
+        assert [*found.values()] == [pytest.approx(1, abs=0.02)] * 2
+        assert verdict(number, {PAIRS: moved}) == "replicated"
+    equal = spread(pair(metric, "adam", 1.0, 1.0))
+    assert "holds" not in said(number, {PAIRS: equal})
 
 
-def test_directions_of_other_seeds_keep_the_level():
-    """Where the true difference is none or the smallest that matters, few samples of seeds pass."""
-    test, seeds, draws = CLAIMS["H2j"].test, 7, 20_000
+def test_distances_keep_the_level():
+    """Where placement changes nothing, few samples of seeds pass, also beyond no margin."""
+    test, seeds, draws = CLAIMS["H2m"].test, 7, 20_000
     random = np.random.default_rng(0)
-    for mean in (0.0, -test.smallest_effect):
-        for deviation in (0.01, 0.05, 0.2):
-            values = mean + deviation * random.normal(size=(draws, seeds))
-            turned = values * np.sign(values.sum(axis=1, keepdims=True) - values)
-            error = turned.std(axis=1, ddof=1) / np.sqrt(seeds)
-            t = (turned.mean(axis=1) - test.smallest_effect) / error
+    for deviation in (0.01, 0.05, 0.2):
+        post, pre = deviation * random.normal(size=(2, draws, seeds))
+        others = (pre.sum(axis=1, keepdims=True) - pre) / (seeds - 1)
+        moved = abs(post - others) - abs(pre - others)
+        error = moved.std(axis=1, ddof=1) / np.sqrt(seeds)
+        for margin in (0, test.smallest_effect):
+            t = (moved.mean(axis=1) - margin) / error
             assert (stdtr(seeds - 1, -t) <= test.level).mean() <= 0.05

@@ -146,23 +146,24 @@ def ratios_by_placement(spread: SpreadOf) -> pd.DataFrame:
     return _by_placement(rows.assign(value=np.log(rows["value"])), "ratio")
 
 
+def deep_norms_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """Measure `norms_by_placement` in the deepest networks."""
+    return _by_placement(_deepest(_tuned(spread)), "gini_norm")
+
+
+def deep_densities_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """Measure `densities_by_placement` in the deepest networks."""
+    return _by_placement(_deepest(_tuned(spread)), "log_spread")
+
+
 def norms_moved_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """Measure `norms_by_placement` in the direction of the other seeds."""
-    return _in_direction_of_others(norms_by_placement(spread))
+    """Measure how far placement moves the Gini of ||g_b||, more than seeds do."""
+    return _moved_by_placement(_tuned(spread), "gini_norm")
 
 
-def densities_moved_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """Measure `densities_by_placement` in the direction of the other seeds."""
-    return _in_direction_of_others(densities_by_placement(spread))
-
-
-def _in_direction_of_others(found: pd.DataFrame) -> pd.DataFrame:
-    """Multiply values by the sign of the sum of all other seeds of the same comparison.
-
-    Whichever way a difference goes, its mean is positive then; where there is none, it is not.
-    """
-    others = found.groupby("cell")["value"].transform("sum") - found["value"]
-    return found.assign(value=found["value"] * np.sign(others))
+def density_ginis_moved_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """Measure how far placement moves the Gini of r_b, more than seeds do."""
+    return _moved_by_placement(_tuned(spread), "gini_density")
 
 
 def norms_at_random_weights(spread: SpreadOf) -> pd.DataFrame:
@@ -189,14 +190,33 @@ def _tuned(spread: SpreadOf) -> pd.DataFrame:
     return spread.table[~spread.table["state"].isin({INITIAL, MASKED, PRETRAINED})]
 
 
+def _deepest(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["depth"] == rows["depth"].max()]
+
+
 def _by_placement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    rows = rows[(rows["metric"] == metric) & (rows["set"] == "all")]
+    return evidence_by_seed({name: post - pre for name, post, pre in _pairs(rows, metric)})
+
+
+def _moved_by_placement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return how much farther Post-LN lies from Pre-LN of other seeds than Pre-LN of its own seed.
+
+    Where placement changes nothing, both are as far; where it does, either way, this is positive.
+    """
     cells = {}
+    for name, post, pre in _pairs(rows, metric):
+        others = (pre.sum() - pre) / (len(pre) - 1)
+        cells[name] = (post - others).abs() - (pre - others).abs()
+    return evidence_by_seed(cells)
+
+
+def _pairs(rows: pd.DataFrame, metric: str) -> Iterator[tuple[str, pd.Series, pd.Series]]:
+    """Yield the name and the values by seed of Post-LN and of Pre-LN, over all tensors."""
+    rows = rows[(rows["metric"] == metric) & (rows["set"] == "all")]
     for (depth, deviation, state), pair in rows.groupby(["depth", "deviation", "state"]):
         name = f"depth {depth}, sd {deviation or 'of PyTorch'}, {state}"
         post, pre = (
             values_by_seed(pair[pair["ln"] == ln], "value", f"{name}, {ln}")
             for ln in ("post", "pre")
         )
-        cells[name] = post - pre
-    return evidence_by_seed(cells)
+        yield name, post, pre
