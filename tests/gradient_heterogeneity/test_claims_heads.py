@@ -10,7 +10,7 @@ from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
 from transformer_dynamics.gradient_heterogeneity.claims.heads import smaller_common
 
-OF, WHOLE = ("heads", "heads"), ("heads_full", "heads")
+OF, WHOLE, LONG = ("heads", "heads"), ("heads_full", "heads"), ("long_heads", "heads")
 SMALL = ["C=77, m=8", "C=77, m=32", "C=150, m=8", "C=150, m=32"]
 
 
@@ -55,6 +55,8 @@ def test_drift_and_norms():
     assert verdicts == {
         "H9a": "does not hold", "H9b": "does not hold", "H9c": "replicated", "H9d": "does not hold"
     }  # fmt: skip
+    assert verdict("H9i", {LONG: other}) == "replicated"
+    assert said("H9i", {LONG: table}) == {"fails"}
     # Drift upwards is growth as well.
     up = table.assign(drift=table["drift"].abs())
     assert verdict("H9a", {OF: up}) == "replicated"

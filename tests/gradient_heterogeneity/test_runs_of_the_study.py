@@ -72,6 +72,7 @@ def test_the_default_runs():
         "coordinates_again": (2 + 1 + 2 + 1) * 6,
         "coordinates_anew": (2 + 2 + 2 + 1) * 10,
         "heads": len(found["heads"].runs),
+        "long_heads": len(found["long_heads"].runs),
         "heterogeneity": 4 * 5,
         "pairs": (3 * 3 + 2) * 2 * 7,
         "scaled_pairs": 2 * 2 * 5,
@@ -79,6 +80,7 @@ def test_the_default_runs():
     many = {"heads": 10, "pairs": 7}
     fresh = {name: set(range(6, 12)) for name in AGAIN} | {
         "scaled_pairs": set(range(8, 13)),
+        "long_heads": set(range(11, 21)),
         "optimisers_anew": set(range(12, 17)),
         "coordinates_anew": set(range(12, 22)),
     }

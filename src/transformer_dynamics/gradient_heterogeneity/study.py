@@ -27,6 +27,7 @@ from transformer_dynamics.gradient_heterogeneity.settings.experiments import (
     Case,
     DrawnTexts,
     Grid,
+    Heads,
     Heterogeneity,
     NetworkSetting,
     PairCase,
@@ -89,7 +90,7 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     return (
         trained
         | {
-            HEADS: _heads(settings, shared, computation),
+            **{name: _heads(settings, name, shared, computation) for name in HEADS},
             HETEROGENEITY: _measured(
                 settings, "measured_networks", heterogeneity.jobs(shared), heterogeneity.seeds
             ),
@@ -220,10 +221,13 @@ def text_jobs(settings: Settings, name: TextName, *kinds: str) -> list[tuple[str
     ]
 
 
-def _heads(settings: Settings, shared: SharedSettings, computation: Computation) -> Experiment:
-    jobs = settings.heads.jobs(shared)
+def _heads(
+    settings: Settings, name: str, shared: SharedSettings, computation: Computation
+) -> Experiment:
+    heads: Heads = getattr(settings, name)
+    jobs = heads.jobs(shared)
     kinds = ("tokens", "features")
-    parts = batches(seed_list(settings.heads.seeds), computation.seeds_per_job)
+    parts = batches(seed_list(heads.seeds), computation.seeds_per_job)
     metric = HeadsMetricJob(runs=jobs)
     return Experiment(
         data={
@@ -262,9 +266,12 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         "experiments": {
             name: _one_case(grid, random) for name, grid in settings.experiments.items()
         },
-        "heads": {
-            "tasks": _only([*settings.heads.tasks], random),
-            "seeds": [random.choice(seed_list(settings.heads.seeds))],
+        **{
+            name: {
+                "tasks": _only([*getattr(settings, name).tasks], random),
+                "seeds": [random.choice(seed_list(getattr(settings, name).seeds))],
+            }
+            for name in HEADS
         },
         "heterogeneity": _one_network(settings.heterogeneity, random),
         "pairs": _one_pair(settings.pairs, random),
@@ -326,18 +333,21 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             | ({} if grid.seeds is None else {"seeds": seed_list(grid.seeds)[:2]})
             for experiment, grid in settings.experiments.items()
         },
-        "heads": {
-            "tasks": dict.fromkeys(settings.heads.tasks)
-            | {
-                "two": {"texts": "trec6", "classes": 2},
-                "six": {"texts": "trec6"},
-                "many": {"texts": "banking77"},
-            },
-            "batch_sizes": [2, 5],
-            "steps": 4,
-            "points": 2,
-            "slice": 8,
-            "seeds": [1, 2, 3],
+        **{
+            name: {
+                "tasks": dict.fromkeys(getattr(settings, name).tasks)
+                | {
+                    "two": {"texts": "trec6", "classes": 2},
+                    "six": {"texts": "trec6"},
+                    "many": {"texts": "banking77"},
+                },
+                "batch_sizes": [2, 5],
+                "steps": 4,
+                "points": 2,
+                "slice": 8,
+                "seeds": [1, 2, 3],
+            }
+            for name in HEADS
         },
         "heterogeneity": {
             "seeds": [1],

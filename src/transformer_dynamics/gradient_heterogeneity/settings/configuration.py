@@ -30,8 +30,8 @@ from transformer_dynamics.gradient_heterogeneity.settings.experiments import (
 from transformer_dynamics.gradient_heterogeneity.settings.networks import Networks
 from transformer_dynamics.gradient_heterogeneity.settings.training import Blocks, SharedTraining
 
-HEADS = "heads"
-"""Name of the experiment with heads on features that stay."""
+HEADS = ("heads", "long_heads")
+"""Names of the experiments with heads on features that stay."""
 HETEROGENEITY = "heterogeneity"
 """Name of the experiment with pretrained networks that are measured."""
 PAIRS = "pairs"
@@ -61,6 +61,8 @@ class Settings(StudySettings):
     """Trained networks by name; `null` in an overlay removes an experiment."""
     heads: Heads
     """Heads on features that stay."""
+    long_heads: Heads
+    """Heads on features that stay, for as many updates as the released settings have."""
     heterogeneity: Heterogeneity
     """Pretrained networks that are measured."""
     pairs: Pairs
@@ -75,7 +77,7 @@ class Settings(StudySettings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name in (HEADS, HETEROGENEITY, PAIRS, SCALED_PAIRS):
+        for name in (*HEADS, HETEROGENEITY, PAIRS, SCALED_PAIRS):
             if name in self.experiments:
                 raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
         for name, numbers in self.sets.items():
@@ -84,8 +86,9 @@ class Settings(StudySettings):
             for name, case in grid.cases.items():
                 where = f"experiments > {experiment} > cases > {name} > network"
                 self._check_network(where, case.network)
-        for name, task in self.heads.tasks.items():
-            self._check_set(f"heads > tasks > {name}", task.texts)
+        for experiment in HEADS:
+            for name, task in getattr(self, experiment).tasks.items():
+                self._check_set(f"{experiment} > tasks > {name}", task.texts)
         for name, measured in self.heterogeneity.cases.items():
             where = f"heterogeneity > cases > {name} > network"
             self._check_network(where, measured.network)
