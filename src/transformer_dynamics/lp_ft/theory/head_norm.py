@@ -26,11 +26,9 @@ def squared_errors(logits: Tensor, labels: Tensor) -> Tensor:
     return torch.nn.functional.one_hot(labels, logits.shape[-1]) - logits
 
 
-def norm_gradient(
-    weight: Tensor, features: Tensor, labels: Tensor, errors: Errors = prediction_errors
-) -> Tensor:
+def norm_gradient(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
     """Return dL/d||v_k|| by (3) for each k, [C], in units of the loss per unit of length."""
-    residual = -errors(features @ weight.T, labels)
+    residual = -prediction_errors(features @ weight.T, labels)
     lengths = torch.linalg.vector_norm(features, dim=1)
     return torch.sum(residual * lengths[:, None] * cosines(weight, features), dim=0)
 
@@ -60,7 +58,7 @@ def probing_path(
     steps: int,
     errors: Errors = prediction_errors,
 ) -> Tensor:
-    """Return dL/d||v_k|| by (3) along linear probing by gradient descent, without a bias.
+    """Return heads V along linear probing by gradient descent, without a bias.
 
     The loss is summed over samples.
 
@@ -70,13 +68,13 @@ def probing_path(
         labels: classes.
         eta: learning rate.
         steps: number of steps.
-        errors: those of the loss; with others than the cross-entropy's, (3) has these in its place.
+        errors: those of the loss.
 
     Returns:
-        [steps + 1, C] dL/d||v_k|| before the first step and after each.
+        [steps + 1, C, h] V before the first step and after each.
     """
-    gradients = [norm_gradient(weight, features, labels, errors)]
+    heads = [weight]
     for _ in range(steps):
         weight = weight + eta * errors(features @ weight.T, labels).T @ features
-        gradients.append(norm_gradient(weight, features, labels, errors))
-    return torch.stack(gradients)
+        heads.append(weight)
+    return torch.stack(heads)
