@@ -26,17 +26,6 @@ def test_norm_gradient_is_that_of_autograd():
     assert (found.sum() - expected).abs().min() > 1e-3
 
 
-def test_where_all_angles_are_right_every_row_grows():
-    """The paper's sufficient condition, for features that sit at their own class's row."""
-    labels = torch.arange(12) % 3
-    centred = torch.eye(3, dtype=torch.float64) - 1 / 3
-    features = centred[labels] * (1 + normal(12, 1, seed=3).abs())
-    holds = head_norm.sufficient_condition(centred, features, labels)
-    assert holds.tolist() == [True] * 3
-    assert bool((head_norm.norm_gradient(centred, features, labels) < 0).all())
-    assert not head_norm.sufficient_condition(-centred, features, labels).any()
-
-
 def test_along_probing_most_rows_want_to_grow():
     labels = torch.arange(60) % 3
     features = normal(60, 8, seed=4) + 2 * normal(3, 8, seed=5)[labels]

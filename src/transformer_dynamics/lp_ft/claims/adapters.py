@@ -11,7 +11,7 @@ from replication.base.random_streams import generator
 from replication.study.evidence import Cases, evidence
 from transformer_dynamics.lp_ft.claims.tangent_kernel import Case, draw_case
 from transformer_dynamics.lp_ft.theory import kernel, lora
-from transformer_dynamics.lp_ft.theory.lora import Bound, Projections
+from transformer_dynamics.lp_ft.theory.lora import Bound
 from transformer_dynamics.lp_ft.theory.networks import Network
 
 ADAPTED = {
@@ -203,6 +203,9 @@ def _deviations(bound: Bound, uniform: bool) -> NDArray[np.float64]:
     """Draw A; return deviations of <A x, A x> and <A x, A x'> from their means."""
     first, second = _inputs(bound.length)
     random = generator(bound.rank, "projections")
-    drawn = Projections(DRAWS, random, uniform)
-    pairs = ((first, first), (first, second))
-    return np.concatenate([lora.deviations(bound, *pair, drawn) for pair in pairs])
+    shape = (DRAWS, bound.rank, WIDTH)
+    found = []
+    for other in (first, second):
+        a = lora.draw_projections(random, shape, bound.deviation, uniform)
+        found.append(lora.deviations(bound, first, other, a))
+    return np.concatenate(found)

@@ -29,25 +29,10 @@ def squared_errors(logits: Tensor, labels: Tensor) -> Tensor:
 def norm_gradient(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
     """Return dL/d||v_k|| by (3) for each k, [C], in units of the loss per unit of length."""
     residual = -prediction_errors(features @ weight.T, labels)
-    lengths = torch.linalg.vector_norm(features, dim=1)
-    return torch.sum(residual * lengths[:, None] * cosines(weight, features), dim=0)
-
-
-def cosines(weight: Tensor, features: Tensor) -> Tensor:
-    """Return the cosines of the angles tau_ki, [n, C]."""
     directions = weight / torch.linalg.vector_norm(weight, dim=1, keepdim=True)
     lengths = torch.linalg.vector_norm(features, dim=1, keepdim=True)
-    return torch.div(features @ directions.T, lengths)
-
-
-def sufficient_condition(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
-    """Return True for each k that meets the paper's sufficient condition for dL/d||v_k|| < 0.
-
-    The condition is cos tau_ki > 0 for all samples of class k and cos tau_ki < 0 for all others.
-    """
-    own = torch.nn.functional.one_hot(labels, len(weight)).bool()
-    angle = cosines(weight, features)
-    return torch.where(own, angle > 0, angle < 0).all(0)
+    cosines = torch.div(features @ directions.T, lengths)
+    return torch.sum(residual * lengths * cosines, dim=0)
 
 
 def probing_path(
