@@ -45,7 +45,6 @@ def test_the_default_runs():
         "scale_ood": 4 * 2 * 8,
         "scale_sgd": 3 * 2 * 2 * 5,
         "head_length": 2 * 2 * 2 * 5,
-        "fresh_head_length": 2 * 2 * 2 * 6,
         **dict.fromkeys(["kernels_cb", "kernels_cr"], 5),
         "fresh_kernels_cr": 25,
         **dict.fromkeys(["head_control_cb", "head_control_trec6", "head_control_cr"], 5),
@@ -61,7 +60,7 @@ def test_the_tuning_seed_and_the_seeds_that_planned_are_not_judged():
     for name, each in found.items():
         seeds = {seed for job in each.runs.values() for seed in job.seeds}
         assert (101 in seeds) == (name in {"tuning", "tuning_larger"})
-        judged = {"main", "scale", "scale_ood", "scaled", "fresh_head_length", "fresh_kernels_cr"}
+        judged = {"main", "scale", "scale_ood", "scaled", "fresh_kernels_cr"}
         assert name not in judged or not seeds & {1, 2, 3, 4, 5}
 
 
@@ -191,9 +190,7 @@ def test_published_values_stand_beside_the_papers_scale_too():
 
 
 @pytest.mark.parametrize("name", [None, *OVERLAYS])
-@pytest.mark.parametrize(
-    "experiment", ["equal_rate", "scale_sgd", "head_length", "fresh_head_length"]
-)
+@pytest.mark.parametrize("experiment", ["equal_rate", "scale_sgd", "head_length"])
 def test_ft_and_lp_ft_are_compared_at_equal_rates_and_batches(experiment, name):
     found = configure(merge(overlay(name) if name else {}, ON_GPU), STUDIES)
     runs = study.experiments(found.section("lp_ft"), found.computation)[experiment].runs

@@ -401,7 +401,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     numbers = {"length": 12, "train": 20, "validation": 8}
     short = {"epochs": None, "steps": 2}
     # What is done with several seeds is the same for all; the main runs have two.
-    one = {"equal_rate", "head_length", "fresh_head_length", "scale", "scale_sgd", "scale_ood"}
+    one = {"equal_rate", "head_length", "scale", "scale_sgd", "scale_ood"}
     encoder = {"folder": write_encoder(folder / "encoder")}
     return {
         "encoder": encoder,

@@ -21,7 +21,7 @@ SEPARATIONS = (0.5, 1.0, 2.0)
 """Standard deviation of the means of classes, over that of a sample around them."""
 DRAWS = range(2)
 """Numbers of the draws of features and heads."""
-FRESH_DRAWS = range(12, 22)
+FRESH_DRAWS = range(22, 32)
 """Numbers of the draws on which losses are compared."""
 DEVIATION = 0.02
 """Standard deviation of the entries of a random head."""
