@@ -153,7 +153,7 @@ def furthest_printed_twice(values: pd.DataFrame) -> Cases:
     both = first.merge(second, on=["set", "method", "quantity"], suffixes=("", "_again"))
     for name, rows in both.groupby("set", sort=False):
         pairs = zip(rows["value"], rows["value_again"], strict=True)
-        yield SET_LABELS[name], max(abs(log(value / again)) for value, again in pairs)
+        yield SET_LABELS[str(name)], max(abs(log(value / again)) for value, again in pairs)
 
 
 @evidence
