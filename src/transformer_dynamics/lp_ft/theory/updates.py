@@ -45,6 +45,11 @@ def feature_change(network: Network, train: Tensor, labels: Tensor, inputs: Tens
     return apply_kernel(feature_kernel(first, second), delta @ network.head.weight)
 
 
+def summed_loss(network: Network, train: Tensor, labels: Tensor) -> Tensor:
+    """Return sum_i CE(f(x_i), y_i), in nats."""
+    return torch.nn.functional.cross_entropy(network.logits(train), labels, reduction="sum")
+
+
 def descend(network: Network, train: Tensor, labels: Tensor, eta: float, steps: int = 1) -> Network:
     """Take real full-batch steps of gradient descent on the summed loss, of all parameters.
 
@@ -53,8 +58,7 @@ def descend(network: Network, train: Tensor, labels: Tensor, eta: float, steps: 
     """
 
     def loss(body: dict[str, Tensor], head: Head) -> Tensor:
-        logits = Network(network.map, body, head).logits(train)
-        return torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+        return summed_loss(Network(network.map, body, head), train, labels)
 
     body, head = network.body, network.head
     for _ in range(steps):
