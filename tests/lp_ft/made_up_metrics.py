@@ -80,8 +80,6 @@ def features(given):
                     "cosine_similarity": 0.3 - 0.2 * share,
                     "difference": moved,
                     "discriminant_ratio": 10 ** (1 + 2 * share),
-                    "trace_ratio": 0.2 + share,
-                    "length": 6.0,
                     "start_norm": own,
                     "norm": end,
                 }
@@ -101,8 +99,6 @@ def accuracy(given):
                     "samples": SAMPLES.get(run["texts"] if split == "test" else split, 250),
                     "accuracy": right,
                     "matthews": 2 * right - 1,
-                    "classes_predicted": SETS[run["texts"]],
-                    "is_constant": False,
                 }
             )
     return measured(rows)

@@ -97,14 +97,15 @@ def test_rows_that_want_to_grow(monkeypatch):
     assert verdict("E3") == "does not hold"
     given = head_norm.draw_probing((3, 8, 60), 1.0, 0)
     path = eq_3.probing_path(*given, head_norm.ETA, 60)
+    along = torch.stack([eq_3.norm_gradient(v, given.features, given.labels) for v in path])
     found = measured_by("L4a").set_index("cell")["value"]
-    assert found["C = 3, means 1 apart"] == float((path < 0).double().mean())
+    assert found["C = 3, means 1 apart"] == float((along < 0).double().mean())
     monkeypatch.setattr(head_norm, "ETA", -1e-3)
     assert verdict("L4a") == "does not hold"
 
 
-def test_rows_grow_by_the_cross_entropy(monkeypatch):
-    """A loss that makes rows grow as often refutes the claim, one that makes none grow does not."""
+def test_heads_grow_by_the_cross_entropy(monkeypatch):
+    """A loss that makes heads as long refutes the claim, one that shortens them does not."""
     monkeypatch.setattr(head_norm, "FRESH_DRAWS", range(1))
     monkeypatch.setattr(head_norm, "SIZES", head_norm.SIZES[:2])
     given = head_norm.draw_probing(head_norm.SIZES[0], 0.5, 0)
@@ -115,10 +116,30 @@ def test_rows_grow_by_the_cross_entropy(monkeypatch):
     )
     assert torch.equal(eq_3.squared_errors(logits, given.labels), -exact)
     monkeypatch.setattr(head_norm, "squared_errors", eq_3.prediction_errors)
-    assert set(measured_by("L4c")["value"]) == {0.0}
-    assert verdict("L4c") == "does not hold"
+    assert set(measured_by("L4d")["value"]) == {0.0}
+    assert verdict("L4d") == "does not hold"
     monkeypatch.setattr(head_norm, "squared_errors", lambda logits, _: -logits)
-    assert verdict("L4c") == "verified"
+    assert verdict("L4d") == "verified"
+
+
+def test_growth_by_a_loss_is_that_of_plain_descent(monkeypatch):
+    """The same by autograd, step by step, on one draw."""
+    monkeypatch.setattr(head_norm, "FRESH_DRAWS", range(1))
+    monkeypatch.setattr(head_norm, "STEPS", 40)
+    given = head_norm.draw_probing((3, 8, 60), 1.0, 0)
+    eta = 1 / torch.linalg.eigvalsh(given.features.T @ given.features)[-1]
+    one_hot = torch.nn.functional.one_hot(given.labels, 3).double()
+    growth = []
+    for loss in (
+        lambda f: torch.nn.functional.cross_entropy(f, given.labels, reduction="sum"),
+        lambda f: ((f - one_hot) ** 2).sum() / 2,
+    ):
+        weight = given.weight
+        for _ in range(40):
+            weight = weight - eta * torch.func.grad(lambda v: loss(given.features @ v.T))(weight)  # noqa: B023
+        growth.append(float(torch.log(weight.norm() / given.weight.norm())))
+    found = measured_by("L4d").set_index("cell")["value"]["C = 3, means 1 apart"]
+    assert found == pytest.approx(growth[0] - growth[1], rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [*adapters.ADAPTED])

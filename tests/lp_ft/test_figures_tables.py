@@ -136,14 +136,6 @@ def test_a_head_has_one_norm_for_all_test_sets():
     assert {*found.loc[found["quantity"] == "norm", "set"]} == {"cr"}
 
 
-def test_some_sets_are_shown():
-    metric = made.features(made.RUNS["main"])
-    found = run_tables.table(figure(trained_on=["cr", "cb"], splits="all"), metric)
-    assert {*found["trained_on"]} == {"cb", "cr"}
-    with pytest.raises(InputError, match="trained_on: main has no runs of rte"):
-        run_tables.table(figure(trained_on=["cb", "rte"]), metric)
-
-
 def test_accuracy_is_in_percent_and_that_of_cola_is_a_correlation():
     metric = made.accuracy(made.runs(["cb"], ["ft"]))
     shown = figure(metric="accuracy", quantities=["accuracy"], methods=["ft"])

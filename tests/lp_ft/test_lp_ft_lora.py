@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from replication.base.errors import InputError
 from transformer_dynamics.lp_ft.theory import kernel, lora, networks
-from transformer_dynamics.lp_ft.theory.lora import Bound, Projections
+from transformer_dynamics.lp_ft.theory.lora import Bound, draw_projections
 
 RANKS = [2, 4, 8, 16, 32, 64, 128, 256]
 
@@ -24,19 +23,20 @@ def pair(length):
 @pytest.mark.parametrize("rank", RANKS)
 def test_the_corrected_bound_holds(rank, uniform):
     first, second = pair(10.0)
-    draws = Projections(400, np.random.default_rng(rank), uniform)
+    drawing = np.random.default_rng(rank)
     for epsilon in (0.3, 2 / 3):
         for other in (first, second):
             bound = Bound(rank, epsilon, length=10.0, deviation=0.7)
-            above = np.mean(lora.deviations(bound, first, other, draws) > bound.corrected_bound)
+            a = draw_projections(drawing, (400, rank, 16), 0.7, uniform)
+            above = np.mean(lora.deviations(bound, first, other, a) > bound.corrected_bound)
             assert above <= bound.failure
 
 
 def test_the_printed_bound_fails_where_sigma_squared_r_c_is_above_one():
     first, _ = pair(10.0)
     bound = Bound(64, 2 / 3, length=10.0)
-    draws = Projections(400, np.random.default_rng(1))
-    found = lora.deviations(bound, first, first, draws)
+    a = draw_projections(np.random.default_rng(1), (400, 64, 16), 1.0, uniform=False)
+    found = lora.deviations(bound, first, first, a)
     assert bound.failure < 0.5
     assert np.mean(found > bound.printed_bound) > 0.9 > bound.failure
     assert np.mean(found > bound.corrected_bound) <= bound.failure
@@ -53,18 +53,11 @@ def test_the_mean_deviation_at_the_papers_rank():
     """<A x, A x> of Gaussian A is sigma^2 c^2 times a chi-square with r degrees of freedom."""
     first, _ = pair(2.0)
     bound = Bound(8, 2 / 3, length=2.0, deviation=0.5)
-    found = lora.deviations(bound, first, first, Projections(4000, np.random.default_rng(2)))
+    a = draw_projections(np.random.default_rng(2), (4000, 8, 16), 0.5, uniform=False)
+    found = lora.deviations(bound, first, first, a)
     drawn = np.random.default_rng(3).chisquare(8, 200_000)
     scale = 0.5**2 * 2.0**2
     assert found.mean() == pytest.approx(scale * np.abs(drawn - 8).mean(), rel=0.05)
-
-
-@pytest.mark.parametrize(
-    "wrong", [Bound(0, 0.5), Bound(2, 0), Bound(2, 1), Bound(2, 0.5, 0), Bound(2, 0.5, 1, -1)]
-)
-def test_what_the_statement_does_not_cover_is_refused(wrong):
-    with pytest.raises(InputError, match=r"Prop\. 4\.4 needs"):
-        wrong.check()
 
 
 NAMES = ("query", "value")
@@ -119,15 +112,20 @@ def test_in_expectation_adapters_give_a_multiple_of_full_fine_tuning():
     scalar = lora.expected_scalar(deviation, 1, alpha)
     assert (adapted - scalar * full).abs().max() <= 1e-12 * adapted.abs().max()
     assert lora.scalar_factor(adapted, full) == pytest.approx(scalar, rel=1e-12)
-    assert lora.cosine(adapted, full) == pytest.approx(1, rel=1e-12)
+    cosine = (adapted * full).sum() / (adapted.norm() * full.norm())
+    assert float(cosine) == pytest.approx(1, rel=1e-12)
 
 
 def test_the_factor_of_drawn_adapters_is_unbiased():
     _, _, jacobian = adapters()
     rank, alpha, draws = 2, 2.0, 400
     deviation = lora.kaiming_deviation(8)
-    projections = Projections(draws, np.random.default_rng(5), uniform=True)
-    drawn = {name: torch.from_numpy(projections.draw(rank, 8, deviation)) for name in NAMES}
+    random = np.random.default_rng(5)
+    shape = (draws, rank, 8)
+    drawn = {
+        name: torch.from_numpy(draw_projections(random, shape, deviation, uniform=True))
+        for name in NAMES
+    }
     flat = kernel.flatten_jacobian(jacobian)
     full = kernel.feature_kernel(flat, flat)
     factors = np.array(

@@ -110,7 +110,6 @@ def test_scatter_and_discriminant_ratio():
     regular = within + RIDGE * np.trace(within) / 4 * np.eye(4)
     expected = np.trace(np.linalg.inv(regular) @ between)
     assert found.discriminant_ratio(RIDGE) == pytest.approx(expected, rel=1e-10)
-    assert found.trace_ratio == pytest.approx(np.trace(between) / np.trace(within), rel=1e-12)
     # Lengths do not matter, directions neither.
     turned, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))
     again = Scatter.of_features(7 * phi @ turned, labels)
@@ -173,8 +172,6 @@ def test_accuracy_and_constant_predictors(jobs, runs, data):
             predicted = [int(np.argmax(each)) for each in run.arrays[f"{split}_logits"][0]]
             right = sum(a == b for a, b in zip(predicted, own, strict=True))
             assert found["accuracy"] == pytest.approx(right / len(own))
-            assert found["classes_predicted"] == len(set(predicted))
-            assert found["is_constant"] == (len(set(predicted)) == 1)
 
 
 def test_calibration_before_and_after_scaling(jobs, runs, data):
@@ -224,16 +221,9 @@ def test_rows_of_the_head(jobs, runs, data):
     table = head_rows.measure(jobs, runs, data)
     (run,) = (each for each in runs if each.name == "lp_ft-2")
     found = row(table, method="lp_ft", seed=2, row=1)
-    end, start, random = (
-        run.arrays[f"{n}weight"][0, 1].astype(float) for n in ("", "start_", "random_")
-    )
-    for column, other in (("cosine", start), ("random_cosine", random)):
-        expected = end @ other / math.sqrt((end @ end) * (other @ other))
-        assert found[column] == pytest.approx(expected, rel=1e-6)
-    assert found["length"] == pytest.approx(math.sqrt(end @ end), rel=1e-6)
-    assert found["start_length"] == pytest.approx(math.sqrt(start @ start), rel=1e-6)
-    starts = table[table["method"] == "ft"]
-    assert (starts["cosine"] == starts["random_cosine"]).all()
+    end, random = (run.arrays[f"{n}weight"][0, 1].astype(float) for n in ("", "random_"))
+    expected = end @ random / math.sqrt((end @ end) * (random @ random))
+    assert found["random_cosine"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_norms_along_training(jobs, runs, data):
@@ -292,7 +282,6 @@ def test_a_diverged_run_is_measured_as_nothing(folder, jobs, runs, data):
     found = accuracy.measure(jobs, spoilt, data)
     of_validation = found["split"] == "validation"
     assert found.loc[~of_validation, ["accuracy", "matthews"]].isna().all(axis=None)
-    assert (found["classes_predicted"] == 0).all()
     kept = [Run(run.name, run.seeds, run.arrays | {"scores": np.array([[0.5, -1.0]])})]
     assert validation.measure(jobs, kept, data)["accuracy"].isna().tolist() == [False, True]
 

@@ -65,7 +65,6 @@ def phrases():
     yield f"{head_norm.STEPS} steps of {head_norm.ETA:g} from"
     yield f"means over {len(head_norm.DRAWS)} draws"
     yield f"compared on {len(head_norm.FRESH_DRAWS)} other draws"
-    yield f"counts as 0 up to {head_norm.ROUNDING:.0e}".replace("e-0", "e-") + " of the largest"
     sizes = [number for number, _ in temperature.SIZES]
     yield f"of {listed(sizes)} classes, times {listed(temperature.FACTORS)}."
     small = sorted(map(set_label, contrasts.SMALL_TEST_SETS))

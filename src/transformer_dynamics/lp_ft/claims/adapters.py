@@ -11,8 +11,7 @@ from replication.base.random_streams import generator
 from replication.study.evidence import Cases, evidence
 from transformer_dynamics.lp_ft.claims.tangent_kernel import Case, draw_case
 from transformer_dynamics.lp_ft.theory import kernel, lora
-from transformer_dynamics.lp_ft.theory.lora import Bound, Projections
-from transformer_dynamics.lp_ft.theory.networks import Network
+from transformer_dynamics.lp_ft.theory.lora import Bound
 
 ADAPTED = {
     "linear map": ("B",),
@@ -64,12 +63,6 @@ def adapted_jacobian(name: str, found: Case) -> dict[str, Tensor]:
     return {matrix: whole[matrix] for matrix in ADAPTED[name]}
 
 
-def full_kernel(network: Network, jacobian: Mapping[str, Tensor]) -> Tensor:
-    """Return the FT-effective kernel F^FT of some matrices from their Jacobian."""
-    flat = kernel.flatten_jacobian(jacobian)
-    return kernel.ft_effective_kernel(kernel.feature_kernel(flat, flat), network.head.weight)
-
-
 @evidence
 def expectation_in_the_linear_model() -> Cases:
     """Yield the deviation of E_A F^LoRA from sigma^2 r (alpha/r)^2 F^FT, for a linear map.
@@ -93,7 +86,9 @@ def _expectations(names: list[str]) -> Cases:
     for name in names:
         found = draw_case(name)
         jacobian = adapted_jacobian(name, found)
-        full = full_kernel(found.network, jacobian)
+        flat = kernel.flatten_jacobian(jacobian)
+        inner = kernel.feature_kernel(flat, flat)
+        full = kernel.ft_effective_kernel(inner, found.network.head.weight)
         for rank, alpha in HYPERPARAMETERS:
             mean = expected_kernel(jacobian, DEVIATION, rank, alpha)
             adapted = kernel.ft_effective_kernel(mean, found.network.head.weight)
@@ -203,6 +198,9 @@ def _deviations(bound: Bound, uniform: bool) -> NDArray[np.float64]:
     """Draw A; return deviations of <A x, A x> and <A x, A x'> from their means."""
     first, second = _inputs(bound.length)
     random = generator(bound.rank, "projections")
-    drawn = Projections(DRAWS, random, uniform)
-    pairs = ((first, first), (first, second))
-    return np.concatenate([lora.deviations(bound, *pair, drawn) for pair in pairs])
+    shape = (DRAWS, bound.rank, WIDTH)
+    found = []
+    for other in (first, second):
+        a = lora.draw_projections(random, shape, bound.deviation, uniform)
+        found.append(lora.deviations(bound, first, other, a))
+    return np.concatenate(found)

@@ -42,13 +42,10 @@ def higher_rank(*sizes: KernelMetric) -> pd.DataFrame:
 
     Singular values count from `metrics > rank_tolerance` of the largest on.
     """
-    cells = {}
-    for name, table in tables_by_set(sizes):
-        share = table.assign(share=table["rank_coarse"] / table["cap"])
-        cells[name] = _kernel_values(share, "lp_ft", "F", "share") - _kernel_values(
-            share, "all", "P", "share"
-        )
-    return seed_rows(cells.items())
+    return seed_rows(
+        (name, _f_minus_p(table.assign(share=table["rank_coarse"] / table["cap"]), "share"))
+        for name, table in tables_by_set(sizes)
+    )
 
 
 def higher_accuracy_of_logits(*regressions: KernelMetric) -> pd.DataFrame:
@@ -63,13 +60,7 @@ def higher_accuracy(*regressions: KernelMetric) -> pd.DataFrame:
 
 def similarity_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
     """Return the cosine of F^LoRA and F, mean over the drawn A."""
-    cells = {}
-    for name, table in tables_by_set(measured):
-        rows = rows_where(table, parameters="all")
-        for method in ADAPTED:
-            own = rows_where(rows, method=method)
-            cells[f"{name}: {METHOD_LABELS[method]}"] = own.groupby("seed")["cosine"].mean()
-    return seed_rows(cells.items())
+    return _means_over_draws(measured, "all", "cosine")
 
 
 def scalar_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
@@ -77,13 +68,19 @@ def scalar_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
 
     It is the mean over the drawn A.
     """
+    return _means_over_draws(measured, "adapted", "scalar", "expected")
+
+
+def _means_over_draws(
+    measured: tuple[KernelMetric, ...], parameters: str, column: str, unit: str | None = None
+) -> pd.DataFrame:
+    """Return the mean over A of a column, in units of another one, of every set and method."""
     cells = {}
     for name, table in tables_by_set(measured):
-        rows = rows_where(table, parameters="adapted")
         for method in ADAPTED:
-            own = rows_where(rows, method=method)
-            ratio = own["scalar"] / own["expected"]
-            cells[f"{name}: {METHOD_LABELS[method]}"] = ratio.groupby(own["seed"]).mean()
+            own = rows_where(table, parameters=parameters, method=method)
+            found = own[column] / own[unit] if unit else own[column]
+            cells[f"{name}: {METHOD_LABELS[method]}"] = found.groupby(own["seed"]).mean()
     return seed_rows(cells.items())
 
 
@@ -193,22 +190,21 @@ def larger_diagonal(*sizes: KernelMetric) -> pd.DataFrame:
     cells = {}
     for name, table in tables_by_set(sizes):
         ratio = table.assign(ratio=ln(table["diagonal"] / table["off_diagonal"]))
-        p = _kernel_values(ratio, "all", "P", "ratio")
         for method in TUNED_METHODS:
-            cells[f"{name}: {METHOD_LABELS[method]}"] = (
-                _kernel_values(ratio, method, "F", "ratio") - p
-            )
+            cells[f"{name}: {METHOD_LABELS[method]}"] = _f_minus_p(ratio, "ratio", method)
     return seed_rows(cells.items())
 
 
 def _accuracy_differences(regressions: tuple[KernelMetric, ...], column: str) -> pd.DataFrame:
-    cells = {}
-    for name, table in tables_by_set(regressions):
-        rows = rows_where(table, split="test")
-        cells[name] = _kernel_values(rows, "lp_ft", "F", column) - _kernel_values(
-            rows, "all", "P", column
-        )
-    return seed_rows(cells.items())
+    return seed_rows(
+        (name, _f_minus_p(rows_where(table, split="test"), column))
+        for name, table in tables_by_set(regressions)
+    )
+
+
+def _f_minus_p(table: pd.DataFrame, column: str, method: str = "lp_ft") -> SeedValues:
+    f, p = (_kernel_values(table, *which, column) for which in ((method, "F"), ("all", "P")))
+    return f - p
 
 
 def _kernel_values(table: pd.DataFrame, method: str, kernel: str, column: str) -> SeedValues:

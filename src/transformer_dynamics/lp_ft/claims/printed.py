@@ -149,21 +149,11 @@ def furthest_printed_twice(values: pd.DataFrame) -> Cases:
 
     They are printed in Table 1, and in Table 12 or 13.
     """
-    found: dict[str, float] = {}
-    for name, value in _printed_twice(values):
-        own = name.partition(",")[0]
-        found[own] = max(float(value), found.get(own, 0.0))
-    yield from found.items()
-
-
-def _printed_twice(values: pd.DataFrame) -> Cases:
-    """Yield |ln| of the ratio of values in Table 1 and in Table 12 or 13, of each quantity."""
     first, second = (values[(values["table"] == 1) == is_first] for is_first in (True, False))
-    keys = ["set", "method", "quantity"]
-    both = first.merge(second, on=keys, suffixes=("", "_again"))
-    for row in both.to_dict("records"):
-        name = f"{SET_LABELS[row['set']]}, {METHOD_LABELS[row['method']]}: {row['quantity']}"
-        yield name, abs(log(row["value"] / row["value_again"]))
+    both = first.merge(second, on=["set", "method", "quantity"], suffixes=("", "_again"))
+    for name, rows in both.groupby("set", sort=False):
+        pairs = zip(rows["value"], rows["value_again"], strict=True)
+        yield SET_LABELS[str(name)], max(abs(log(value / again)) for value, again in pairs)
 
 
 @evidence

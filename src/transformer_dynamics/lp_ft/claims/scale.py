@@ -50,7 +50,7 @@ def slopes_of_plain_descent(*features: RunMetric) -> pd.DataFrame:
     """
     rows = _select_runs(*features, optimiser="sgd", clip=0.0)
     return seed_rows(
-        (name, _fit_slope(_finite_factors(curves))) for name, curves in _group_curves(rows)
+        (name, _fit_slope(curves.dropna(axis=1))) for name, curves in _group_curves(rows)
     )
 
 
@@ -67,7 +67,7 @@ def slopes_that_clipping_removes(*features: RunMetric) -> pd.DataFrame:
     for name, curves in plain.items():
         if name not in clipped:
             raise UnmeasurableError(f"{name} was not trained with clipped gradients")
-        both = [_finite_factors(curves), _finite_factors(clipped[name])]
+        both = [curves.dropna(axis=1), clipped[name].dropna(axis=1)]
         shared = both[0].columns.intersection(both[1].columns)
         cells[name] = _fit_slope(both[0][shared]) - _fit_slope(both[1][shared])
     return seed_rows(cells.items())
@@ -152,11 +152,6 @@ def _fit_slope(curves: pd.DataFrame) -> SeedValues:
     centred = position - position.mean()
     slope: SeedValues = pd.Series(curves.to_numpy(np.float64) @ centred, curves.index)
     return slope / float(centred @ centred)
-
-
-def _finite_factors(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return the curves at the factors at which no run diverged."""
-    return curves.dropna(axis=1)
 
 
 def _interpolate_at_equal_norms(both: pd.DataFrame) -> list[float]:

@@ -7,7 +7,6 @@ from pydantic import AfterValidator, Field, model_validator
 from replication.base.errors import InputError
 from replication.base.strict import refuse_repeated, unknown_key
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
 from transformer_dynamics.lp_ft.figures.typesetting import (
     PRINTED,
@@ -86,8 +85,6 @@ class RunTable(Figure):
     splits: Literal["own", "all", "shifted"] = "own"
     """Test sets: the runs' own; with those out of distribution; or both where there are any of the
     latter."""
-    trained_on: Annotated[list[TextName], AfterValidator(refuse_repeated)] = []
-    """Sets whose runs are shown; all if left out."""
     rows: Literal["sets", "methods"] = "sets"
     """Kind of a row: a set, with methods beside each other, or one method on one set."""
 
@@ -156,13 +153,6 @@ def table(
 def _select_test_sets(figure: RunTable, rows: "pd.DataFrame") -> "pd.DataFrame":
     """Return the rows of the test sets that are shown, with columns `set` and `trained_on`."""
     rows = rows[rows["split"] != "validation"]
-    if missing := [name for name in figure.trained_on if name not in {*rows["texts"]}]:
-        raise InputError(
-            f"lp_ft > figures > {figure.kind} > trained_on: {figure.experiment} has no runs of"
-            f" {missing[0]}; leave it out"
-        )
-    if figure.trained_on:
-        rows = rows[rows["texts"].isin(figure.trained_on)]
     is_own = rows["split"] == "test"
     rows = rows.assign(
         trained_on=rows["texts"],

@@ -26,30 +26,13 @@ def squared_errors(logits: Tensor, labels: Tensor) -> Tensor:
     return torch.nn.functional.one_hot(labels, logits.shape[-1]) - logits
 
 
-def norm_gradient(
-    weight: Tensor, features: Tensor, labels: Tensor, errors: Errors = prediction_errors
-) -> Tensor:
+def norm_gradient(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
     """Return dL/d||v_k|| by (3) for each k, [C], in units of the loss per unit of length."""
-    residual = -errors(features @ weight.T, labels)
-    lengths = torch.linalg.vector_norm(features, dim=1)
-    return torch.sum(residual * lengths[:, None] * cosines(weight, features), dim=0)
-
-
-def cosines(weight: Tensor, features: Tensor) -> Tensor:
-    """Return the cosines of the angles tau_ki, [n, C]."""
+    residual = -prediction_errors(features @ weight.T, labels)
     directions = weight / torch.linalg.vector_norm(weight, dim=1, keepdim=True)
     lengths = torch.linalg.vector_norm(features, dim=1, keepdim=True)
-    return torch.div(features @ directions.T, lengths)
-
-
-def sufficient_condition(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
-    """Return True for each k that meets the paper's sufficient condition for dL/d||v_k|| < 0.
-
-    The condition is cos tau_ki > 0 for all samples of class k and cos tau_ki < 0 for all others.
-    """
-    own = torch.nn.functional.one_hot(labels, len(weight)).bool()
-    angle = cosines(weight, features)
-    return torch.where(own, angle > 0, angle < 0).all(0)
+    cosines = torch.div(features @ directions.T, lengths)
+    return torch.sum(residual * lengths * cosines, dim=0)
 
 
 def probing_path(
@@ -60,7 +43,7 @@ def probing_path(
     steps: int,
     errors: Errors = prediction_errors,
 ) -> Tensor:
-    """Return dL/d||v_k|| by (3) along linear probing by gradient descent, without a bias.
+    """Return heads V along linear probing by gradient descent, without a bias.
 
     The loss is summed over samples.
 
@@ -70,13 +53,13 @@ def probing_path(
         labels: classes.
         eta: learning rate.
         steps: number of steps.
-        errors: those of the loss; with others than the cross-entropy's, (3) has these in its place.
+        errors: those of the loss.
 
     Returns:
-        [steps + 1, C] dL/d||v_k|| before the first step and after each.
+        [steps + 1, C, h] V before the first step and after each.
     """
-    gradients = [norm_gradient(weight, features, labels, errors)]
+    heads = [weight]
     for _ in range(steps):
         weight = weight + eta * errors(features @ weight.T, labels).T @ features
-        gradients.append(norm_gradient(weight, features, labels, errors))
-    return torch.stack(gradients)
+        heads.append(weight)
+    return torch.stack(heads)

@@ -21,8 +21,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.base.errors import InputError
-
 
 class Bound(NamedTuple):
     """Numbers of Prop. 4.4, and its bounds."""
@@ -35,15 +33,6 @@ class Bound(NamedTuple):
     """Largest length c of an input, ||x|| <= c."""
     deviation: float = 1.0
     """Standard deviation sigma of an entry of A."""
-
-    def check(self) -> None:
-        """Refuse numbers that the statement does not cover.
-
-        Raises:
-            InputError: unless r >= 1, 0 < e < 1, c > 0 and sigma > 0.
-        """
-        if self.rank < 1 or not 0 < self.epsilon < 1 or not (self.length > 0 < self.deviation):
-            raise InputError(f"Prop. 4.4 needs r >= 1, 0 < e < 1, c > 0, sigma > 0: {self}")
 
     @property
     def printed_bound(self) -> float:
@@ -61,50 +50,30 @@ class Bound(NamedTuple):
         return float(4 * np.exp(-(self.epsilon**2 - self.epsilon**3) * self.rank / 4))
 
 
-def deviations(
-    bound: Bound,
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    projections: "Projections",
+def draw_projections(
+    random: np.random.Generator, shape: tuple[int, int, int], deviation: float, uniform: bool
 ) -> NDArray[np.float64]:
-    """Draw A; return ||F^LoRA - sigma^2 r F^FT||/||V V^T|| = |<A x, A x'> - sigma^2 r <x, x'>|.
+    """Draw matrices A [draws, r, d_in], of uniform entries, as PyTorch's, or of Gaussian ones."""
+    if uniform:
+        half = np.sqrt(3) * deviation
+        return random.uniform(-half, half, shape)
+    return random.normal(0.0, deviation, shape)
+
+
+def deviations(
+    bound: Bound, first: NDArray[np.float64], second: NDArray[np.float64], a: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return ||F^LoRA - sigma^2 r F^FT||/||V V^T|| = |<A x, A x'> - sigma^2 r <x, x'>|, [draws].
 
     Args:
         bound: r and sigma.
         first: [d] x.
         second: [d] x'.
-        projections: law of A, and number of draws.
-
-    Returns:
-        [number of draws].
-
-    Raises:
-        InputError: for numbers that Prop. 4.4 does not cover.
+        a: [draws, r, d] A.
     """
-    bound.check()
     mean = bound.deviation**2 * bound.rank * float(first @ second)
-    drawn = projections.draw(bound.rank, len(first), bound.deviation)
-    inner = np.einsum("srd,d,sre,e->s", drawn, first, drawn, second, optimize=True)
+    inner = np.einsum("srd,d,sre,e->s", a, first, a, second, optimize=True)
     return np.asarray(np.abs(inner - mean))
-
-
-class Projections(NamedTuple):
-    """Law of matrices A, and the number of draws."""
-
-    draws: int
-    """Number of draws."""
-    random: np.random.Generator
-    """Generator that draws the matrices."""
-    uniform: bool = False
-    """True for uniform entries, as PyTorch's; otherwise Gaussian."""
-
-    def draw(self, rank: int, width: int, deviation: float) -> NDArray[np.float64]:
-        """Draw entries of mean 0 and deviation sigma: [draws, r, d_in]."""
-        shape = (self.draws, rank, width)
-        if self.uniform:
-            half = np.sqrt(3) * deviation
-            return self.random.uniform(-half, half, shape)
-        return self.random.normal(0.0, deviation, shape)
 
 
 def kaiming_deviation(width: int) -> float:
@@ -145,8 +114,3 @@ def adapted_kernel(
 def scalar_factor(adapted: Tensor, full: Tensor) -> float:
     """Return <F^LoRA, F>/<F, F>, the least-squares factor; it is unbiased over A."""
     return float((adapted * full).sum() / (full * full).sum())
-
-
-def cosine(adapted: Tensor, full: Tensor) -> float:
-    """Return <F^LoRA, F>/(||F^LoRA|| ||F||): 1 if they differ by a scalar only."""
-    return scalar_factor(adapted, full) * float(full.norm() / adapted.norm())

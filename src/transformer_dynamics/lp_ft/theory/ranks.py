@@ -24,15 +24,6 @@ def numerical_rank(matrix: NDArray[np.floating], tolerance: float | None = None)
     return int(np.sum(values > share * values[0]))
 
 
-def p_rank(features: NDArray[np.floating], classes: int) -> int:
-    """Return the rank of P, C rank(phi phi^T + 1), at most C min(N, h + 1), from features [N, h].
-
-    It is found from [phi, 1], as the Gram matrix squares the singular values.
-    """
-    with_ones = np.concatenate([features, np.ones((len(features), 1), features.dtype)], axis=1)
-    return classes * numerical_rank(with_ones)
-
-
 def f_rank_cap(weight: NDArray[np.floating], samples: int) -> int:
     """Return the largest rank that F can have, N rank V, for V [C, h] and N samples."""
     return samples * numerical_rank(weight)

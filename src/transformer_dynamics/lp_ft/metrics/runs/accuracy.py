@@ -23,9 +23,8 @@ def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.D
 
     Returns:
         Columns of a run; split (`validation`, `test`, or a set out of
-        distribution), samples, accuracy in [0, 1], matthews (correlation in [-1, 1]),
-        classes_predicted (how many) and is_constant (whether one class is predicted only). Of a
-        run that diverged accuracy and matthews are NaN, and no class is predicted.
+        distribution), samples, accuracy in [0, 1] and matthews (correlation in [-1, 1]), NaN of a
+        run that diverged.
     """
     sets, rows = set_data(job, data), []
     for run in trained_runs(job, runs):
@@ -39,12 +38,7 @@ def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.D
 def _accuracy_columns(logits: NDArray[np.float32], labels: NDArray[np.int64]) -> Columns:
     """Return columns of [n, C] logits; a run that diverged predicts nothing."""
     if not np.isfinite(logits).all():
-        return {"accuracy": nan, "matthews": nan, "classes_predicted": 0, "is_constant": False}
+        return {"accuracy": nan, "matthews": nan}
     predicted = logits.argmax(axis=1)
-    classes = len(np.unique(predicted))
-    return {
-        "accuracy": float(np.mean(predicted == labels)),
-        "matthews": matthews(predicted, labels),
-        "classes_predicted": classes,
-        "is_constant": classes == 1,
-    }
+    right = float(np.mean(predicted == labels))
+    return {"accuracy": right, "matthews": matthews(predicted, labels)}

@@ -37,10 +37,9 @@ def measure(job: FeatureMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) 
 
     Returns:
         Columns of a run; split (`test`, or a set out of distribution),
-        samples; cosine_similarity, difference, discriminant_ratio and trace_ratio, see
-        above, and noise_floor of the third; length (mean ||phi||), start_norm and
-        norm (||V||_F before and after fine-tuning). Rows of LP have the untrained features. NaN
-        where a run diverged.
+        samples; cosine_similarity, difference and discriminant_ratio, see above, and noise_floor of
+        the third; start_norm and norm (||V||_F before and after fine-tuning). Rows of LP have the
+        untrained features. NaN where a run diverged.
     """
     sets = set_data(job, data)
     rows = [
@@ -60,7 +59,7 @@ def _feature_columns(sets: SetData, run: TrainedRun, split: str, ridge: float) -
     number, width = features.shape
     floor = noise_floor(number, width, len(np.unique(labels)))
     told: Columns = {"samples": number, "noise_floor": floor}
-    names = ("cosine_similarity", "difference", "discriminant_ratio", "trace_ratio", "length")
+    names = ("cosine_similarity", "difference", "discriminant_ratio")
     if not np.isfinite(features).all():
         return told | dict.fromkeys(names, float("nan")) | norms
     scatter = Scatter.of_features(features, labels)
@@ -68,8 +67,6 @@ def _feature_columns(sets: SetData, run: TrainedRun, split: str, ridge: float) -
         cosine_similarity(features),
         difference(features, sets.untrained_features(run, split)),
         scatter.discriminant_ratio(ridge),
-        scatter.trace_ratio,
-        float(np.linalg.norm(features, axis=1).mean()),
     )
     return told | dict(zip(names, values, strict=True)) | norms
 
@@ -113,11 +110,6 @@ class Scatter(NamedTuple):
         width = len(self.within)
         added = ridge * np.trace(self.within) / width * np.eye(width)
         return float(np.trace(np.linalg.solve(self.within + added, self.between)))
-
-    @property
-    def trace_ratio(self) -> float:
-        """Ratio of the traces of S_B and S_W, which needs no inverse."""
-        return float(np.trace(self.between) / np.trace(self.within))
 
 
 def noise_floor(samples: int, width: int, classes: int) -> float:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from replication.study.contract import Run
 from transformer_dynamics.lp_ft.metrics.runs.trained_runs import Arrays, trained_runs
@@ -12,28 +11,19 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Measure the turns and lengths of the rows v_k of the head of every run.
+    """Measure the turns of the rows v_k of the head of every run.
 
     Returns:
-        Columns of a run; row (k), cosine (of v_k at the end and before
-        fine-tuning), random_cosine (of v_k at the end and in the random head of the seed),
-        start_length and length (||v_k|| before and after).
+        Columns of a run; row (k) and random_cosine (of v_k at the end and in the random head of
+        the seed).
     """
     rows = []
     for run in trained_runs(job, runs):
-        random, start, end = (
-            run.arrays[f"{name}weight"].astype(np.float64) for name in ("random_", "start_", "")
-        )
+        random, end = (run.arrays[name].astype(np.float64) for name in ("random_weight", "weight"))
+        lengths = np.linalg.norm(end, axis=1) * np.linalg.norm(random, axis=1)
         values = {
-            "cosine": _cosines(end, start),
-            "random_cosine": _cosines(end, random),
-            "start_length": np.linalg.norm(start, axis=1),
-            "length": np.linalg.norm(end, axis=1),
+            "row": np.arange(len(end)),
+            "random_cosine": np.sum(end * random, axis=1) / lengths,
         }
-        rows.append(pd.DataFrame(run.columns | {"row": np.arange(len(end))} | values))
+        rows.append(pd.DataFrame(run.columns | values))
     return pd.concat(rows, ignore_index=True)
-
-
-def _cosines(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    return np.asarray(np.sum(first * second, axis=1) / lengths)
