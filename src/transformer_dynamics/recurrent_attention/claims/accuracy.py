@@ -17,6 +17,7 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
     changes_along,
     condition_name,
     final_accuracy,
+    in_pairs,
     mean_over_conditions,
     trained_loops,
 )
@@ -145,7 +146,7 @@ def _lead(pairs: Sequence[AccuracyOf], *places: tuple[str, int]) -> pd.DataFrame
             accuracy_after(ours, times * trained_loops(ours), split)
             - accuracy_after(theirs, times * trained_loops(theirs), split),
         )
-        for ours, theirs in zip(pairs[::2], pairs[1::2], strict=True)
+        for ours, theirs in in_pairs(pairs)
         for split, times in places
     )
 
@@ -173,15 +174,16 @@ def most_solved(condition: AccuracyOf) -> pd.DataFrame:
     return evidence_by_seed({condition_name(condition.job.train): best})
 
 
-def gain_of_penalty(
-    first: AccuracyOf, first_held: AccuracyOf, second: AccuracyOf, second_held: AccuracyOf
-) -> pd.DataFrame:
-    """Return the final accuracy with a regulariser minus that without, of two models."""
-    pairs = ((first, first_held), (second, second_held))
+def gain_of_penalty(*pairs: AccuracyOf) -> pd.DataFrame:
+    """Return the final accuracy with a regulariser minus that without.
+
+    Args:
+        pairs: a condition without and one with it, and others so.
+    """
     return evidence_by_seed(
         {
             condition_name(free.job.train): final_accuracy(held) - final_accuracy(free)
-            for free, held in pairs
+            for free, held in in_pairs(pairs)
         }
     )
 

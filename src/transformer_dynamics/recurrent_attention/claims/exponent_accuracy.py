@@ -12,6 +12,7 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
     changes_along,
     condition_name,
     final_accuracy,
+    in_pairs,
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import Accuracy
 
@@ -65,7 +66,7 @@ def distance_from_zero(*pairs: ExponentsOf) -> pd.DataFrame:
     """
     return seed_rows(
         (COLUMN_NAMES[name], _seed_means(bare)[name].abs() - _seed_means(normalised)[name].abs())
-        for normalised, bare in zip(pairs[::2], pairs[1::2], strict=True)
+        for normalised, bare in in_pairs(pairs)
         for name in (LARGEST, LEADING)
     )
 
@@ -78,7 +79,7 @@ def lower_with_penalty(*pairs: ExponentsOf) -> pd.DataFrame:
     """
     return seed_rows(
         (condition_name(free.job.train), _seed_means(free)[LARGEST] - _seed_means(held)[LARGEST])
-        for free, held in zip(pairs[::2], pairs[1::2], strict=True)
+        for free, held in in_pairs(pairs)
     )
 
 
@@ -89,7 +90,7 @@ def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
         pairs: a condition untrained and trained, and others so.
     """
     found: dict[str, pd.Series] = {}
-    for untrained, trained in zip(pairs[::2], pairs[1::2], strict=True):
+    for untrained, trained in in_pairs(pairs):
         if untrained.job.train.trained or not trained.job.train.trained:
             raise UnmeasurableError("pairs of untrained and trained conditions are needed")
         nearer = _seed_means(untrained).abs() - _seed_means(trained).abs()

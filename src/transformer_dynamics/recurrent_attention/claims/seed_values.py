@@ -3,8 +3,8 @@
 Conditions share boards and noise, and a seed's batches, so that differences are taken by seed.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ AccuracyOf = Measured[MetricJob[Accuracy]]
 """Metric `accuracy` of a condition."""
 ExponentsOf = Measured[MetricJob[Exponents]]
 """Metric `exponents` of a condition."""
+AnyMeasured = TypeVar("AnyMeasured", bound=Measured[Any])
 MODEL_NAMES = {"itrsa": "ItrSA", "akorn": "AKOrN", "symmetric": "symmetric SA"}
 """Names of kinds of models in those of comparisons."""
 
@@ -110,6 +111,11 @@ def accuracies_from_training(measured: AccuracyOf, split: str = OUT) -> pd.DataF
     if len(loops) < 2:
         raise UnmeasurableError("accuracy was not measured after more loops than in training")
     return pd.DataFrame({each: accuracy_after(measured, each, split) for each in loops})
+
+
+def in_pairs(measured: Sequence[AnyMeasured]) -> Iterator[tuple[AnyMeasured, AnyMeasured]]:
+    """Return metrics of conditions two by two: the first and the second, and so on."""
+    return zip(measured[::2], measured[1::2], strict=True)
 
 
 def mean_over_conditions(series: Sequence[pd.Series]) -> pd.Series:
