@@ -151,6 +151,23 @@ def _lead(pairs: Sequence[AccuracyOf], *places: tuple[str, int]) -> pd.DataFrame
     )
 
 
+def solved_in_distribution(*trained: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy in distribution after the loops of training."""
+    return _solved(trained, IN)
+
+
+def solved_out_of_distribution(*trained: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy out of distribution after the loops of training."""
+    return _solved(trained, OUT)
+
+
+def _solved(trained: Sequence[AccuracyOf], split: str) -> pd.DataFrame:
+    return seed_rows(
+        (condition_name(each.job.train), accuracy_after(each, trained_loops(each), split))
+        for each in trained
+    )
+
+
 def orthogonality_beyond_penalty(
     free: AccuracyOf, orthogonal: AccuracyOf, held: AccuracyOf
 ) -> pd.DataFrame:

@@ -14,12 +14,11 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
     AccuracyOf,
     ExponentsOf,
     accuracy_after,
+    in_pairs,
     model_name,
     trained_loops,
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import (
-    IN,
-    OUT,
     LinearRegime,
     MetricJob,
     Perturbed,
@@ -42,8 +41,6 @@ FEWEST_STEPS = 10
 """Fewest steps of a slope."""
 FEWEST_SEEDS = 5
 """Fewest seeds in the regime of a claim with which it is tested."""
-WITHOUT = "ItrSA w/o normalization"
-"""Name of the comparison of ItrSA without normalisation."""
 MEANS = {"largest": "max", "leading": "leading"}
 """Columns of exponents by their name in those of comparisons."""
 
@@ -55,17 +52,21 @@ def range_with_normalisation(normalised: PerturbedOf) -> pd.DataFrame:
     return seed_rows([(model_name(normalised), spans)])
 
 
-def excess_without_normalisation(
-    normalised: PerturbedOf, unnormalised: PerturbedOf
-) -> pd.DataFrame:
+def excess_without_normalisation(*pairs: PerturbedOf) -> pd.DataFrame:
     """Return the largest exponent without normalisation minus that with it, at large eta.
 
     Large is eta from `INFINITE_FROM` on. Tokens that float64 cannot hold count with ln(1.8e308)/T,
     the exponent of its largest number.
+
+    Args:
+        pairs: a condition with normalisation and one without, and others so.
     """
-    return _excess(
-        _exponents_by_eta(unnormalised, least=INFINITE_FROM),
-        _exponents_by_eta(normalised, least=INFINITE_FROM),
+    return pd.concat(
+        [
+            _excess(*(_exponents_by_eta(each, least=INFINITE_FROM) for each in pair[::-1]))
+            for pair in in_pairs(pairs)
+        ],
+        ignore_index=True,
     )
 
 
@@ -178,8 +179,10 @@ def _share_of_order(changed: Sequence[PerturbedOf], column: str) -> pd.DataFrame
 
 def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
     """Return the accuracy of each other model minus that of symmetric SA, by seed."""
-    low = _accuracy_at(symmetric, OUT, 2)
-    return seed_rows((model_name(each), _accuracy_at(each, OUT, 2) - low) for each in others)
+    low = accuracy_after(symmetric, 2 * trained_loops(symmetric))
+    return seed_rows(
+        (model_name(each), accuracy_after(each, 2 * trained_loops(each)) - low) for each in others
+    )
 
 
 def growth(trajectories: TrajectoriesOf, trained: ExponentsOf, *, regimes: Regimes) -> pd.DataFrame:
@@ -240,16 +243,6 @@ def slopes(trajectories: TrajectoriesOf, linear: LinearRegime) -> "pd.Series[flo
     return pd.Series(found, dtype=np.float64)
 
 
-def accuracy_without_normalisation(unnormalised: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy out of distribution after twice the loops of training."""
-    return seed_rows([(WITHOUT, _accuracy_at(unnormalised, OUT, 2))])
-
-
-def accuracy_without_normalisation_as_trained(unnormalised: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy in distribution after the loops of training, without normalisation."""
-    return seed_rows([(WITHOUT, _accuracy_at(unnormalised, IN, 1))])
-
-
 def _join_tables(changed: Sequence[PerturbedOf]) -> pd.DataFrame:
     return pd.concat([each.table for each in changed], ignore_index=True)
 
@@ -279,8 +272,3 @@ def _exponents_by_eta(changed: PerturbedOf, least: float = 0.0, most: float = in
 def _largest_float_exponent(changed: PerturbedOf) -> float:
     """Return ln(1.8e308)/T, the exponent of the largest number of float64."""
     return log(np.finfo(np.float64).max) / changed.job.settings.loops
-
-
-def _accuracy_at(measured: AccuracyOf, split: str, times: int) -> "pd.Series[float]":
-    """Return the accuracy after `times` as many loops as in training [seed]."""
-    return accuracy_after(measured, times * trained_loops(measured), split)
