@@ -157,7 +157,6 @@ READ = {
     # Conditions as the words of claims name them, and the claims.
     "token_norms": "J7 J7a J7b J7c J7d",
     "itrsa": "J8a J25a J25b",
-    "itrsa itrsa_unnormalised": "J8c",
     drawn("itrsa", "unnormalised", draws=LAST): "J8b",
     drawn("itrsa", "unnormalised"): "J9 J30 J31 J31a",
     "itrsa akorn": "J11a J11b",
@@ -186,7 +185,7 @@ READ = {
         " energy_multi_weak_tuned energy_multi_strong_tuned"
     ): "J20d J20e",
     "energy_multi_weak energy_multi_strong": "J20f",
-    "akorn": "J21 J22 J23b J24 J25c E11a",
+    "akorn": "J21 J22 J25c",
     "akorn_more akorn_votes": "J26 J26b J26c",
     drawn("akorn"): "J21b J23 J23c J24b J24c",
     "akorn_untrained akorn": "J21c J21d",

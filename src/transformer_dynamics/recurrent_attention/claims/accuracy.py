@@ -17,6 +17,7 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
     changes_along,
     condition_name,
     final_accuracy,
+    first_minus_others,
     in_pairs,
     mean_over_conditions,
     trained_loops,
@@ -87,12 +88,7 @@ def fall_beside_itrsa(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
 
 def lead_of_the_first(first: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
     """Return the final accuracy of the first condition minus that of every other one."""
-    return evidence_by_seed(
-        {
-            f"over {condition_name(each.job.train)}": final_accuracy(first) - final_accuracy(each)
-            for each in others
-        }
-    )
+    return first_minus_others(final_accuracy, first, others)
 
 
 def lead_at_equal_sizes(*by_size: AccuracyOf) -> pd.DataFrame:
@@ -257,12 +253,7 @@ def change_with_strength(*by_strength: AccuracyOf) -> pd.DataFrame:
         by_strength: a condition per lambda > 0.
     """
     return changes_along(
-        "strength",
-        [
-            ("accuracy", each.job.train.penalty.strength, final_accuracy(each))
-            for each in by_strength
-            if each.job.train.penalty
-        ],
+        "strength", by_strength, lambda each: final_accuracy(each).to_frame("accuracy")
     )
 
 

@@ -33,8 +33,6 @@ LEVEL_FROM = 0.1
 """Least eta from which on Figure 2a is level with normalisation."""
 INFINITE_FROM = 0.5
 """Least eta from which on Figure 2a has no number without normalisation."""
-SMALL_UP_TO = 0.05
-"""Largest eta of a small step, which is nearly the identity without normalisation."""
 NINE_IN_TEN = 0.9
 """Share of accurate models that counts: one in ten may be accurate by chance."""
 FEWEST_STEPS = 10
@@ -47,7 +45,7 @@ MEANS = {"largest": "max", "leading": "leading"}
 
 def range_with_normalisation(normalised: PerturbedOf) -> pd.DataFrame:
     """Return the range of the largest exponent over eta from `LEVEL_FROM` on."""
-    rows = _exponents_by_eta(normalised, least=LEVEL_FROM)
+    rows = _exponents_by_eta(normalised, LEVEL_FROM)
     spans = rows.groupby("seed")["exponent"].agg(lambda found: found.max() - found.min())
     return seed_rows([(model_name(normalised), spans)])
 
@@ -61,31 +59,12 @@ def excess_without_normalisation(*pairs: PerturbedOf) -> pd.DataFrame:
     Args:
         pairs: a condition with normalisation and one without, and others so.
     """
-    return pd.concat(
-        [
-            _excess(*(_exponents_by_eta(each, least=INFINITE_FROM) for each in pair[::-1]))
-            for pair in in_pairs(pairs)
-        ],
-        ignore_index=True,
-    )
-
-
-def excess_with_normalisation(normalised: PerturbedOf, unnormalised: PerturbedOf) -> pd.DataFrame:
-    """Return the largest exponent with normalisation minus that without, up to `SMALL_UP_TO`."""
-    return _excess(
-        _exponents_by_eta(normalised, most=SMALL_UP_TO),
-        _exponents_by_eta(unnormalised, most=SMALL_UP_TO),
-    )
-
-
-def _excess(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return the exponent of the first model minus that of the second, by eta."""
-    both = ours.merge(theirs, on=["seed", "value"], suffixes=("", "_of_other"))
-    both["difference"] = both["exponent"] - both["exponent_of_other"]
-    return seed_rows(
-        (f"eta {eta:g}", rows.set_index("seed")["difference"])
-        for eta, rows in both.groupby("value")
-    )
+    by_eta = [
+        [_exponents_by_eta(each, INFINITE_FROM).set_index(["value", "seed"]) for each in pair]
+        for pair in in_pairs(pairs)
+    ]
+    found = pd.concat(bare["exponent"] - normalised["exponent"] for normalised, bare in by_eta)
+    return seed_rows((f"eta {eta:g}", own.droplevel(0)) for eta, own in found.groupby("value"))
 
 
 def exponents(*trained: ExponentsOf) -> pd.DataFrame:
@@ -260,11 +239,11 @@ def _board_means(trained: ExponentsOf, column: str) -> "pd.Series[float]":
     return trained.table.groupby("seed")[column].agg(lambda found: found.mean(skipna=False))
 
 
-def _exponents_by_eta(changed: PerturbedOf, least: float = 0.0, most: float = inf) -> pd.DataFrame:
-    """Return the seed, value and exponent at every eta from the least to the most."""
-    rows = changed.table.query("quantity == 'eta' and @least <= value <= @most")
+def _exponents_by_eta(changed: PerturbedOf, least: float) -> pd.DataFrame:
+    """Return the seed, value and exponent at every eta from the least on."""
+    rows = changed.table.query("quantity == 'eta' and value >= @least")
     if rows.empty:
-        raise UnmeasurableError(f"no eta from {least:g} to {most:g} was tried")
+        raise UnmeasurableError(f"no eta from {least:g} on was tried")
     exponent = rows["max"].where(rows["finite"], _largest_float_exponent(changed))
     return rows.assign(exponent=exponent)[["seed", "value", "exponent"]]
 
