@@ -174,6 +174,22 @@ def test_lead_of_normalised():
     assert joined.groupby("cell")["seed"].apply(list).tolist() == [[*SEEDS, *range(11, 15)]] * 2
 
 
+def test_solved_boards_as_trained():
+    """In distribution for J32, out of it for E13, after the loops of training for both."""
+    name = "unnormalised_drawn_5"
+    solves, fails = accuracy(name, 0.3, 0.0, inside=0.9), accuracy(name, 0.0, 0.3, inside=0.01)
+    assert means(claims.solved_in_distribution(solves)) == {"ItrSA without norm, N=48": 0.9}
+    assert means(claims.solved_out_of_distribution(solves)) == {"ItrSA without norm, N=48": 0.3}
+    for number, measure in (
+        ("J32", claims.solved_in_distribution), ("E13", claims.solved_out_of_distribution)
+    ):  # fmt: skip
+        assert verdict(number, measure(solves)) == "does not hold"
+        assert verdict(number, measure(fails)) == "replicated"
+    short = solves._replace(table=solves.table.query("loops > 8"))
+    with pytest.raises(UnmeasurableError, match="after 8 loops was not measured"):
+        claims.solved_in_distribution(short)
+
+
 def test_penalties_act():
     """On norms and on exponents, for ItrSA and AKOrN, with the draws that the registry names."""
 

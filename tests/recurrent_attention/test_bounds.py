@@ -91,7 +91,7 @@ def test_bound_of_attention_sums_over_heads():
         q, k, v, o = w["query"][:, head], w["key"][:, head], w["value"][:, head], w["output"][head]
         inner = norm(q @ k.T / 2) ** 2 * radius**4 * 5 + 4
         total += (3 * inner) ** 0.5 * norm(o) * norm(v)
-    found = claims.bound_of_attention(case, printed=False)
+    found = bounds.attention_bound(case.tokens, case.weights, 2, 0.5, printed=False)
     assert float(found.bound) == pytest.approx(total, rel=1e-12)
 
 

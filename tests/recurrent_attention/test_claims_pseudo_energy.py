@@ -66,12 +66,10 @@ def test_cosine_of_a_seed():
 
 def test_contribution_of_a_seed():
     expect(claims.rise_of_contribution(measured(CURVES)), {3: 0.3, 7: -0.2})
-    expect(claims.final_contribution(measured(CURVES)), {3: 0.4, 7: 0.2})
     expect(claims.largest_fall(measured(CURVES)), {3: 0, 7: 0.1})
 
 
 def test_attention_at_the_start_explains_a_seed():
-    expect(claims.error_of_initial_attention(measured(CURVES)), {3: 0.05, 7: 0.1})
     # Errors of different signs do not make up for each other.
     short = {(3, 0): CURVES[3, 0], (7, 0): (*CURVES[7, 0][:3], [0.4, 0.3, 0.1], [1, 2, 8])}
     expect(claims.final_error(measured(short)), {3: 0.5, 7: 0.5})
@@ -79,7 +77,6 @@ def test_attention_at_the_start_explains_a_seed():
 
 
 def test_form_of_a_seed():
-    expect(claims.form_over_energy(measured(CURVES)), {3: 3.5 / 35, 7: 0.2})
     expect(claims.change_of_form(measured(CURVES)), {3: -2.5 / 15, 7: 7 / 20})
 
 
@@ -87,11 +84,11 @@ def test_boards_without_eigenbases_count_for_what_needs_none():
     found = measured(CURVES)
     missing = ["contribution", "contribution_P0"]
     found.table.loc[found.table["board"] == 1, missing] = np.nan
-    expect(claims.final_contribution(found), {3: 0.2, 7: 0.2})
+    expect(claims.rise_of_contribution(found), {3: 0.1, 7: -0.2})
     expect(claims.least_cosine(found), {3: 0.8, 7: 0.6})
     found.table[missing] = np.nan
     with pytest.raises(UnmeasurableError, match="contribution"):
-        claims.final_contribution(found)
+        claims.rise_of_contribution(found)
 
 
 def test_one_iteration_is_too_few():
@@ -134,15 +131,11 @@ def drawn(*, energy=-1.0, cosine=0.0, rise=0.3, dip=0.0, gap=0.01, form=1.4):
         ("J22", {"cosine": -0.09}, "does not hold"),
         ("J23", {"rise": -0.1}, "does not hold"),
         ("J23", {"rise": 0.01}, "does not hold"),
-        ("J23b", {"rise": 0.05}, "does not hold"),
-        ("J23b", {"rise": 0.6}, "does not hold"),
         ("J23c", {"dip": 0.05}, "does not hold"),
-        ("J24", {"gap": 0.1}, "does not hold"),
         ("J24b", {"gap": -0.2}, "does not hold"),
         ("J24b", {"gap": 0.2}, "does not hold"),
         ("J24c", {"energy": 1.0}, "does not hold"),
         ("J24c", {"form": 0.001}, "does not hold"),
-        ("E11a", {"form": 0.014}, "does not hold"),
     ],
 )
 def test_what_contradicts_a_claim_turns_its_verdict(claim, mutation, verdict):

@@ -171,6 +171,26 @@ def test_penalties_and_grids_are_as_is_told():
     assert {MODELS[name].heads for name in levels.values()} == {MODELS["itrsa"].heads}
 
 
+def test_seeds_behind_choices_and_draws_are_as_many_as_are_told():
+    """Rates of ItrSA are chosen on four seeds, others and lambdas on one; four share a draw."""
+    tried = SETTINGS.tuning.candidates
+    assert {tried[f"{name}_drawn_1"].seeds.count for name in ("itrsa", "unnormalised")} == {4}
+    others = ("akorn", "symmetric", "itrsa_spectral", "akorn_spectral")
+    assert {tried[name].seeds for name in others} == {None}
+    told = [s.departs for abstract in REGISTRY.abstracts for s in abstract.sentences if s.departs]
+    rates = {reason["learning_rate"] for reason in told}
+    assert all("on four seeds, those of AKOrN and symmetric attention on one" in s for s in rates)
+    scales = {claim.id: claim.scale for claim in REGISTRY.claims}
+    for words, numbers in {
+        "chosen on one seed": ("J17c", "J17d"),
+        "not chosen anew on any seed": ("J17a", "J17b", "J36", "J36a"),
+    }.items():
+        assert all(words in scales[number] for number in numbers)
+    drawn = [each for name, each in SETTINGS.more_boards.items() if name.startswith("drawn")]
+    assert {each.seeds.count for each in drawn} == {4}
+    assert "four seeds share one of two or four draws" in REGISTRY.seeds_share
+
+
 def test_givens_are_as_is_told():
     boards = SETTINGS.boards
     why = said("Training boards have as many givens").why

@@ -17,6 +17,8 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
     changes_along,
     condition_name,
     final_accuracy,
+    first_minus_others,
+    in_pairs,
     mean_over_conditions,
     trained_loops,
 )
@@ -86,12 +88,7 @@ def fall_beside_itrsa(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
 
 def lead_of_the_first(first: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
     """Return the final accuracy of the first condition minus that of every other one."""
-    return evidence_by_seed(
-        {
-            f"over {condition_name(each.job.train)}": final_accuracy(first) - final_accuracy(each)
-            for each in others
-        }
-    )
+    return first_minus_others(final_accuracy, first, others)
 
 
 def lead_at_equal_sizes(*by_size: AccuracyOf) -> pd.DataFrame:
@@ -145,8 +142,25 @@ def _lead(pairs: Sequence[AccuracyOf], *places: tuple[str, int]) -> pd.DataFrame
             accuracy_after(ours, times * trained_loops(ours), split)
             - accuracy_after(theirs, times * trained_loops(theirs), split),
         )
-        for ours, theirs in zip(pairs[::2], pairs[1::2], strict=True)
+        for ours, theirs in in_pairs(pairs)
         for split, times in places
+    )
+
+
+def solved_in_distribution(*trained: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy in distribution after the loops of training."""
+    return _solved(trained, IN)
+
+
+def solved_out_of_distribution(*trained: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy out of distribution after the loops of training."""
+    return _solved(trained, OUT)
+
+
+def _solved(trained: Sequence[AccuracyOf], split: str) -> pd.DataFrame:
+    return seed_rows(
+        (condition_name(each.job.train), accuracy_after(each, trained_loops(each), split))
+        for each in trained
     )
 
 
@@ -173,15 +187,16 @@ def most_solved(condition: AccuracyOf) -> pd.DataFrame:
     return evidence_by_seed({condition_name(condition.job.train): best})
 
 
-def gain_of_penalty(
-    first: AccuracyOf, first_held: AccuracyOf, second: AccuracyOf, second_held: AccuracyOf
-) -> pd.DataFrame:
-    """Return the final accuracy with a regulariser minus that without, of two models."""
-    pairs = ((first, first_held), (second, second_held))
+def gain_of_penalty(*pairs: AccuracyOf) -> pd.DataFrame:
+    """Return the final accuracy with a regulariser minus that without.
+
+    Args:
+        pairs: a condition without and one with it, and others so.
+    """
     return evidence_by_seed(
         {
             condition_name(free.job.train): final_accuracy(held) - final_accuracy(free)
-            for free, held in pairs
+            for free, held in in_pairs(pairs)
         }
     )
 
@@ -238,12 +253,7 @@ def change_with_strength(*by_strength: AccuracyOf) -> pd.DataFrame:
         by_strength: a condition per lambda > 0.
     """
     return changes_along(
-        "strength",
-        [
-            ("accuracy", each.job.train.penalty.strength, final_accuracy(each))
-            for each in by_strength
-            if each.job.train.penalty
-        ],
+        "strength", by_strength, lambda each: final_accuracy(each).to_frame("accuracy")
     )
 
 

@@ -84,14 +84,6 @@ def change_eta(case: Case, eta: float) -> Case:
     return case._replace(parameters={**case.parameters, "eta": step})
 
 
-def bound_of_attention(case: Case, *, printed: bool) -> NormAndBound:
-    """Return |J_MSA|_2 of a case and its bound."""
-    model = case.model
-    return attention_bound(
-        case.tokens, case.weights, model.heads, inverse_temperature(model), printed=printed
-    )
-
-
 @evidence
 def jacobian_of_normalisation() -> Cases:
     """Return the largest error of Lemma A.3 over its largest entry."""
@@ -136,25 +128,21 @@ def limit_of_large_steps() -> Cases:
 def printed_attention_bound() -> Cases:
     """Return |J_MSA|_2 over its bound as printed, three tokens of one channel."""
     for coupling in COUPLINGS:
-        yield (
-            f"a = {coupling:g}",
-            _norm_over_bound(attention_bound(*coupled_tokens(coupling), printed=True)),
-        )
+        yield f"a = {coupling:g}", _coupled_ratio(coupling, printed=True)
 
 
 @evidence
 def squared_attention_bound() -> Cases:
     """Return |J_MSA|_2 over its bound with the norm of W^Q W^K^T squared."""
     for coupling in COUPLINGS:
-        yield (
-            f"a = {coupling:g}",
-            _norm_over_bound(attention_bound(*coupled_tokens(coupling), printed=False)),
-        )
+        yield f"a = {coupling:g}", _coupled_ratio(coupling, printed=False)
     for scale in (1.0, 3.0):
         for size in SIZES:
             for draw in DRAWS:
                 case = random_case(*size, draw, scale)
-                found = bound_of_attention(case, printed=False)
+                beta = inverse_temperature(case.model)
+                weights, heads = case.weights, case.model.heads
+                found = attention_bound(case.tokens, weights, heads, beta, printed=False)
                 yield f"{case.name}, weights times {scale:g}", _norm_over_bound(found)
 
 
@@ -162,11 +150,12 @@ def squared_attention_bound() -> Cases:
 def excess_over_the_printed_bound() -> Cases:
     """Return |J_MSA|_2 over its printed bound, at a coupling over that at a tenth of it."""
     for coupling in (1e2, 1e3, 1e4):
-        found = [
-            _norm_over_bound(attention_bound(*coupled_tokens(a), printed=True))
-            for a in (coupling / 10, coupling)
-        ]
-        yield f"a = {coupling:g}", found[1] / found[0]
+        before = _coupled_ratio(coupling / 10, printed=True)
+        yield f"a = {coupling:g}", _coupled_ratio(coupling, printed=True) / before
+
+
+def _coupled_ratio(coupling: float, *, printed: bool) -> float:
+    return _norm_over_bound(attention_bound(*coupled_tokens(coupling), printed=printed))
 
 
 def _random_cases() -> list[Case]:

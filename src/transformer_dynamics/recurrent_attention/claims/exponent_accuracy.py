@@ -1,6 +1,6 @@
 """Exponents beside accuracy: over the number of heads, and over the strength of R_E."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 
@@ -12,6 +12,8 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
     changes_along,
     condition_name,
     final_accuracy,
+    first_minus_others,
+    in_pairs,
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import Accuracy
 
@@ -65,7 +67,7 @@ def distance_from_zero(*pairs: ExponentsOf) -> pd.DataFrame:
     """
     return seed_rows(
         (COLUMN_NAMES[name], _seed_means(bare)[name].abs() - _seed_means(normalised)[name].abs())
-        for normalised, bare in zip(pairs[::2], pairs[1::2], strict=True)
+        for normalised, bare in in_pairs(pairs)
         for name in (LARGEST, LEADING)
     )
 
@@ -78,7 +80,7 @@ def lower_with_penalty(*pairs: ExponentsOf) -> pd.DataFrame:
     """
     return seed_rows(
         (condition_name(free.job.train), _seed_means(free)[LARGEST] - _seed_means(held)[LARGEST])
-        for free, held in zip(pairs[::2], pairs[1::2], strict=True)
+        for free, held in in_pairs(pairs)
     )
 
 
@@ -89,7 +91,7 @@ def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
         pairs: a condition untrained and trained, and others so.
     """
     found: dict[str, pd.Series] = {}
-    for untrained, trained in zip(pairs[::2], pairs[1::2], strict=True):
+    for untrained, trained in in_pairs(pairs):
         if untrained.job.train.trained or not trained.job.train.trained:
             raise UnmeasurableError("pairs of untrained and trained conditions are needed")
         nearer = _seed_means(untrained).abs() - _seed_means(trained).abs()
@@ -99,64 +101,33 @@ def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
 
 
 def exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
-    """Return the change of the largest exponent, and of the mean leading one, along ln(H).
-
-    Args:
-        by_heads: a condition per H.
-    """
-    return _change_with_heads(by_heads, LARGEST, LEADING)
+    """Return the change of the largest exponent, and of the mean leading one, along ln(H)."""
+    return changes_along("heads", by_heads, _named(LARGEST, LEADING))
 
 
 def all_exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
     """Return the change of the mean of all exponents that are not null, along ln(H)."""
-    return _change_with_heads(by_heads, NONNULL)
-
-
-def _change_with_heads(by_heads: Iterable[ExponentsOf], *columns: str) -> pd.DataFrame:
-    return changes_along(
-        "heads",
-        [
-            (COLUMN_NAMES[column], each.job.train.model.heads, _seed_means(each)[column])
-            for each in by_heads
-            for column in columns
-        ],
-    )
+    return changes_along("heads", by_heads, _named(NONNULL))
 
 
 def exponent_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
-    """Return the change of the mean leading exponent along ln(lambda).
-
-    Args:
-        by_strength: a condition per lambda > 0.
-    """
-    return _change_with_strength(by_strength, LEADING)
+    """Return the change of the mean leading exponent along ln(lambda)."""
+    return changes_along("strength", by_strength, _named(LEADING))
 
 
 def all_exponents_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
     """Return the change of the mean of all exponents that are not null, along ln(lambda)."""
-    return _change_with_strength(by_strength, NONNULL)
-
-
-def _change_with_strength(by_strength: Iterable[ExponentsOf], column: str) -> pd.DataFrame:
-    return changes_along(
-        "strength",
-        [
-            (COLUMN_NAMES[column], each.job.train.penalty.strength, _seed_means(each)[column])
-            for each in by_strength
-            if each.job.train.penalty
-        ],
-    )
+    return changes_along("strength", by_strength, _named(NONNULL))
 
 
 def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
     """Return the mean leading exponent of the first condition minus that of every other one."""
-    own = _seed_means(first)[LEADING]
-    return evidence_by_seed(
-        {
-            f"over {condition_name(each.job.train)}": own - _seed_means(each)[LEADING]
-            for each in others
-        }
-    )
+    return first_minus_others(lambda each: _seed_means(each)[LEADING], first, others)
+
+
+def _named(*columns: str) -> Callable[[ExponentsOf], pd.DataFrame]:
+    """Return the function that gives means over boards of some columns by their names."""
+    return lambda each: _seed_means(each)[[*columns]].rename(columns=COLUMN_NAMES)
 
 
 def _seed_means(measured: ExponentsOf) -> pd.DataFrame:

@@ -14,12 +14,11 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
     AccuracyOf,
     ExponentsOf,
     accuracy_after,
+    in_pairs,
     model_name,
     trained_loops,
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import (
-    IN,
-    OUT,
     LinearRegime,
     MetricJob,
     Perturbed,
@@ -34,57 +33,38 @@ LEVEL_FROM = 0.1
 """Least eta from which on Figure 2a is level with normalisation."""
 INFINITE_FROM = 0.5
 """Least eta from which on Figure 2a has no number without normalisation."""
-SMALL_UP_TO = 0.05
-"""Largest eta of a small step, which is nearly the identity without normalisation."""
 NINE_IN_TEN = 0.9
 """Share of accurate models that counts: one in ten may be accurate by chance."""
 FEWEST_STEPS = 10
 """Fewest steps of a slope."""
 FEWEST_SEEDS = 5
 """Fewest seeds in the regime of a claim with which it is tested."""
-WITHOUT = "ItrSA w/o normalization"
-"""Name of the comparison of ItrSA without normalisation."""
 MEANS = {"largest": "max", "leading": "leading"}
 """Columns of exponents by their name in those of comparisons."""
 
 
 def range_with_normalisation(normalised: PerturbedOf) -> pd.DataFrame:
     """Return the range of the largest exponent over eta from `LEVEL_FROM` on."""
-    rows = _exponents_by_eta(normalised, least=LEVEL_FROM)
+    rows = _exponents_by_eta(normalised, LEVEL_FROM)
     spans = rows.groupby("seed")["exponent"].agg(lambda found: found.max() - found.min())
     return seed_rows([(model_name(normalised), spans)])
 
 
-def excess_without_normalisation(
-    normalised: PerturbedOf, unnormalised: PerturbedOf
-) -> pd.DataFrame:
+def excess_without_normalisation(*pairs: PerturbedOf) -> pd.DataFrame:
     """Return the largest exponent without normalisation minus that with it, at large eta.
 
     Large is eta from `INFINITE_FROM` on. Tokens that float64 cannot hold count with ln(1.8e308)/T,
     the exponent of its largest number.
+
+    Args:
+        pairs: a condition with normalisation and one without, and others so.
     """
-    return _excess(
-        _exponents_by_eta(unnormalised, least=INFINITE_FROM),
-        _exponents_by_eta(normalised, least=INFINITE_FROM),
-    )
-
-
-def excess_with_normalisation(normalised: PerturbedOf, unnormalised: PerturbedOf) -> pd.DataFrame:
-    """Return the largest exponent with normalisation minus that without, up to `SMALL_UP_TO`."""
-    return _excess(
-        _exponents_by_eta(normalised, most=SMALL_UP_TO),
-        _exponents_by_eta(unnormalised, most=SMALL_UP_TO),
-    )
-
-
-def _excess(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Return the exponent of the first model minus that of the second, by eta."""
-    both = ours.merge(theirs, on=["seed", "value"], suffixes=("", "_of_other"))
-    both["difference"] = both["exponent"] - both["exponent_of_other"]
-    return seed_rows(
-        (f"eta {eta:g}", rows.set_index("seed")["difference"])
-        for eta, rows in both.groupby("value")
-    )
+    by_eta = [
+        [_exponents_by_eta(each, INFINITE_FROM).set_index(["value", "seed"]) for each in pair]
+        for pair in in_pairs(pairs)
+    ]
+    found = pd.concat(bare["exponent"] - normalised["exponent"] for normalised, bare in by_eta)
+    return seed_rows((f"eta {eta:g}", own.droplevel(0)) for eta, own in found.groupby("value"))
 
 
 def exponents(*trained: ExponentsOf) -> pd.DataFrame:
@@ -178,8 +158,10 @@ def _share_of_order(changed: Sequence[PerturbedOf], column: str) -> pd.DataFrame
 
 def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
     """Return the accuracy of each other model minus that of symmetric SA, by seed."""
-    low = _accuracy_at(symmetric, OUT, 2)
-    return seed_rows((model_name(each), _accuracy_at(each, OUT, 2) - low) for each in others)
+    low = accuracy_after(symmetric, 2 * trained_loops(symmetric))
+    return seed_rows(
+        (model_name(each), accuracy_after(each, 2 * trained_loops(each)) - low) for each in others
+    )
 
 
 def growth(trajectories: TrajectoriesOf, trained: ExponentsOf, *, regimes: Regimes) -> pd.DataFrame:
@@ -240,16 +222,6 @@ def slopes(trajectories: TrajectoriesOf, linear: LinearRegime) -> "pd.Series[flo
     return pd.Series(found, dtype=np.float64)
 
 
-def accuracy_without_normalisation(unnormalised: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy out of distribution after twice the loops of training."""
-    return seed_rows([(WITHOUT, _accuracy_at(unnormalised, OUT, 2))])
-
-
-def accuracy_without_normalisation_as_trained(unnormalised: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy in distribution after the loops of training, without normalisation."""
-    return seed_rows([(WITHOUT, _accuracy_at(unnormalised, IN, 1))])
-
-
 def _join_tables(changed: Sequence[PerturbedOf]) -> pd.DataFrame:
     return pd.concat([each.table for each in changed], ignore_index=True)
 
@@ -267,11 +239,11 @@ def _board_means(trained: ExponentsOf, column: str) -> "pd.Series[float]":
     return trained.table.groupby("seed")[column].agg(lambda found: found.mean(skipna=False))
 
 
-def _exponents_by_eta(changed: PerturbedOf, least: float = 0.0, most: float = inf) -> pd.DataFrame:
-    """Return the seed, value and exponent at every eta from the least to the most."""
-    rows = changed.table.query("quantity == 'eta' and @least <= value <= @most")
+def _exponents_by_eta(changed: PerturbedOf, least: float) -> pd.DataFrame:
+    """Return the seed, value and exponent at every eta from the least on."""
+    rows = changed.table.query("quantity == 'eta' and value >= @least")
     if rows.empty:
-        raise UnmeasurableError(f"no eta from {least:g} to {most:g} was tried")
+        raise UnmeasurableError(f"no eta from {least:g} on was tried")
     exponent = rows["max"].where(rows["finite"], _largest_float_exponent(changed))
     return rows.assign(exponent=exponent)[["seed", "value", "exponent"]]
 
@@ -279,8 +251,3 @@ def _exponents_by_eta(changed: PerturbedOf, least: float = 0.0, most: float = in
 def _largest_float_exponent(changed: PerturbedOf) -> float:
     """Return ln(1.8e308)/T, the exponent of the largest number of float64."""
     return log(np.finfo(np.float64).max) / changed.job.settings.loops
-
-
-def _accuracy_at(measured: AccuracyOf, split: str, times: int) -> "pd.Series[float]":
-    """Return the accuracy after `times` as many loops as in training [seed]."""
-    return accuracy_after(measured, times * trained_loops(measured), split)

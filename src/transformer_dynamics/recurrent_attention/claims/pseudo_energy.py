@@ -63,21 +63,10 @@ def rise_of_contribution(*measured: PseudoEnergyOf) -> pd.DataFrame:
     return _evidence(*(curves.iloc[-1] - curves.iloc[0] for curves in along))
 
 
-def final_contribution(measured: PseudoEnergyOf) -> pd.DataFrame:
-    """Return the contribution with the exact J at the last t."""
-    return _evidence(_mean_curves(measured, "contribution").iloc[-1])
-
-
 def largest_fall(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the largest fall of the contribution with the exact J in one iteration, or 0."""
     steps = (_mean_curves(each, "contribution").diff().iloc[1:] for each in measured)
     return _evidence(*((-each.min()).clip(lower=0) for each in steps))
-
-
-def error_of_initial_attention(measured: PseudoEnergyOf) -> pd.DataFrame:
-    """Return the largest distance over all t of the contributions with (94) and the exact J."""
-    error = _mean_curves(measured, "contribution_P0") - _mean_curves(measured, "contribution")
-    return _evidence(error.abs().max())
 
 
 def final_error(*measured: PseudoEnergyOf) -> pd.DataFrame:
@@ -98,12 +87,6 @@ def change_of_form(*measured: PseudoEnergyOf) -> pd.DataFrame:
     return _evidence(
         *((form.iloc[-1] - form.iloc[0]) / energy.iloc[0].abs() for form, energy in curves)
     )
-
-
-def form_over_energy(measured: PseudoEnergyOf) -> pd.DataFrame:
-    """Return the quadratic form (95) over E_pseudo, at the last t."""
-    ratio = _mean_curves(measured, "quadratic_form") / _mean_curves(measured, "pseudo_energy")
-    return _evidence(ratio.iloc[-1])
 
 
 @evidence

@@ -13,7 +13,6 @@ from transformer_dynamics.recurrent_attention.theory.exponents import (
     leading_exponents,
     trajectory_steps,
 )
-from transformer_dynamics.recurrent_attention.theory.jacobian import Step
 from transformer_dynamics.recurrent_attention.theory.recurrence import unit_blocks
 from transformer_dynamics.recurrent_attention.theory.rotation import (
     plane_eigenvalue,
@@ -27,6 +26,8 @@ LOOPS = 16
 """Number T of steps, that of the paper's exponents."""
 PAIRS = ((1.0, 3.0), (0.5, 2.0), (0.1, 1.0))
 """Frequencies omega of the plane that x lies in, and of the other."""
+FIRST_PLANE = torch.eye(4, dtype=torch.float64)[:1]
+"""Token x [1, 4] in the first of two planes."""
 
 
 @evidence
@@ -47,7 +48,7 @@ def norm_of_equal_frequencies() -> Cases:
 def unequal_frequencies() -> Cases:
     """Return the largest |lambda| at x in the plane of the smaller omega, eta = 1, D = 4."""
     for slow, fast in PAIRS:
-        step = _rotation_step(_in_first_plane(4), frequencies=_floats(slow, fast), eta=1.0)
+        step = rotation_step(FIRST_PLANE, frequencies=_floats(slow, fast), eta=1.0)
         yield f"omega = {slow:g}, {fast:g}", spectral_radius(step.jacobian)
 
 
@@ -56,7 +57,7 @@ def radius_of_unequal_frequencies() -> Cases:
     """Return |lambda| over sqrt((1 + eta^2 omega_2^2)/(1 + eta^2 omega_1^2)), for three eta."""
     for slow, fast in PAIRS:
         for eta in (0.1, 1.0, 10.0):
-            step = _rotation_step(_in_first_plane(4), frequencies=_floats(slow, fast), eta=eta)
+            step = rotation_step(FIRST_PLANE, frequencies=_floats(slow, fast), eta=eta)
             expected = abs(plane_eigenvalue(eta, fast, slow**2))
             name = f"omega = {slow:g}, {fast:g}, eta = {eta:g}"
             yield name, spectral_radius(step.jacobian) / expected
@@ -69,7 +70,7 @@ def many_frequencies() -> Cases:
         random = generator(draw, "planes of many frequencies")
         frequencies = torch.from_numpy(random.uniform(0.2, 3, 8))
         start = unit_blocks(torch.from_numpy(random.normal(size=(1, 16))), 16)
-        step = _rotation_step(start, frequencies=frequencies, eta=2.0)
+        step = rotation_step(start, frequencies=frequencies, eta=2.0)
         yield f"draw {draw}", spectral_radius(step.jacobian)
 
 
@@ -77,7 +78,7 @@ def many_frequencies() -> Cases:
 def exponent_of_the_slow_orbit() -> Cases:
     """Return the largest exponent of 16 steps from x in the slow plane over ln|lambda|, eta = 1."""
     for slow, fast in PAIRS:
-        found = _largest_exponent(_in_first_plane(4), _floats(slow, fast), LOOPS)
+        found = _largest_exponent(FIRST_PLANE, _floats(slow, fast), LOOPS)
         expected = np.log(abs(plane_eigenvalue(1.0, fast, slow**2)))
         yield f"omega = {slow:g}, {fast:g}", found / expected
 
@@ -99,25 +100,15 @@ def _jacobians_of_equal_frequencies(dimension: int) -> Tensor:
     frequencies = omega.unsqueeze(-1).expand(-1, dimension // 2)
     return torch.stack(
         [
-            _rotation_step(start, frequencies=own, eta=float(length)).jacobian
+            rotation_step(start, frequencies=own, eta=float(length)).jacobian
             for start, own, length in zip(starts, frequencies, eta, strict=True)
         ]
     )
 
 
 def _largest_exponent(start: Tensor, frequencies: Tensor, loops: int) -> float:
-    steps = trajectory_steps(
-        partial(_rotation_step, frequencies=frequencies, eta=1.0), start, loops
-    )
+    steps = trajectory_steps(partial(rotation_step, frequencies=frequencies, eta=1.0), start, loops)
     return float(leading_exponents(steps, 1)[0])
-
-
-def _rotation_step(tokens: Tensor, frequencies: Tensor, eta: float) -> Step:
-    return rotation_step(tokens, frequencies, eta, normalised=True)
-
-
-def _in_first_plane(dimension: int) -> Tensor:
-    return torch.eye(dimension, dtype=torch.float64)[:1]
 
 
 def _floats(*values: float) -> Tensor:

@@ -3,14 +3,15 @@
 Conditions share boards and noise, and a seed's batches, so that differences are taken by seed.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import JobSettings, Measured
 from replication.study.contrasts import change_along
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.recurrent_attention.settings.metrics import (
     OUT,
     Accuracy,
@@ -23,6 +24,7 @@ AccuracyOf = Measured[MetricJob[Accuracy]]
 """Metric `accuracy` of a condition."""
 ExponentsOf = Measured[MetricJob[Exponents]]
 """Metric `exponents` of a condition."""
+AnyMeasured = TypeVar("AnyMeasured", bound=Measured[Any])
 MODEL_NAMES = {"itrsa": "ItrSA", "akorn": "AKOrN", "symmetric": "symmetric SA"}
 """Names of kinds of models in those of comparisons."""
 
@@ -64,17 +66,34 @@ def condition_name(train: TrainJob) -> str:
     return ", ".join(parts)
 
 
-def changes_along(level: str, cells: Iterable[tuple[str, float, pd.Series]]) -> pd.DataFrame:
-    """Return the change of values along the logarithm of a level, by comparison and seed.
+def changes_along(
+    level: Literal["heads", "strength"],
+    by_level: Iterable[AnyMeasured],
+    values: Callable[[AnyMeasured], pd.DataFrame],
+) -> pd.DataFrame:
+    """Return the change of values along ln(H) or ln(lambda), by comparison and seed.
 
     Args:
-        level: name of the level.
-        cells: name, level and values [seed] of each.
+        level: what differs between conditions.
+        by_level: a metric of a condition per level.
+        values: the values of one [seed], a column per comparison.
     """
-    tables = [
-        values.to_frame("value").assign(cell=name, **{level: at}) for name, at, values in cells
-    ]
-    return change_along(pd.concat(tables).reset_index(), level)
+    tables = []
+    for each in by_level:
+        train = each.job.train
+        at = train.model.heads if level == "heads" else train.penalty.strength
+        own = values(each).rename_axis("seed").reset_index().melt("seed", var_name="cell")
+        tables.append(own.assign(**{level: at}))
+    return change_along(pd.concat(tables), level)
+
+
+def first_minus_others(
+    value: Callable[[AnyMeasured], pd.Series], first: AnyMeasured, others: Iterable[AnyMeasured]
+) -> pd.DataFrame:
+    """Return a value of the first condition minus that of every other one."""
+    return evidence_by_seed(
+        {f"over {condition_name(each.job.train)}": value(first) - value(each) for each in others}
+    )
 
 
 def accuracy_after(measured: AccuracyOf, loops: int, split: str = OUT) -> pd.Series:
@@ -110,6 +129,11 @@ def accuracies_from_training(measured: AccuracyOf, split: str = OUT) -> pd.DataF
     if len(loops) < 2:
         raise UnmeasurableError("accuracy was not measured after more loops than in training")
     return pd.DataFrame({each: accuracy_after(measured, each, split) for each in loops})
+
+
+def in_pairs(measured: Sequence[AnyMeasured]) -> Iterator[tuple[AnyMeasured, AnyMeasured]]:
+    """Return metrics of conditions two by two: the first and the second, and so on."""
+    return zip(measured[::2], measured[1::2], strict=True)
 
 
 def mean_over_conditions(series: Sequence[pd.Series]) -> pd.Series:

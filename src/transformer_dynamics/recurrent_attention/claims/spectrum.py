@@ -8,6 +8,7 @@ import pandas as pd
 
 from replication.study.contract import Measured
 from replication.study.evidence import seed_rows
+from transformer_dynamics.recurrent_attention.claims.seed_values import in_pairs
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Spectrum
 
 SpectrumOf = Measured[MetricJob[Spectrum]]
@@ -22,7 +23,7 @@ def growth_without_normalisation(*pairs: SpectrumOf) -> pd.DataFrame:
     Args:
         pairs: a condition with normalisation and one without, and others so.
     """
-    found = (_growth(*pair) for pair in zip(pairs[::2], pairs[1::2], strict=True))
+    found = (_growth(*pair) for pair in in_pairs(pairs))
     return seed_rows(chain.from_iterable(found))
 
 

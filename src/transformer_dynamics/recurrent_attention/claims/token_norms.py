@@ -39,7 +39,7 @@ def reduction(norms: Norms) -> pd.DataFrame:
     changes = [
         (means[reading] - means[WITHOUT]).reset_index().assign(reading=reading) for reading in WITH
     ]
-    return _name_cells(pd.concat(changes, ignore_index=True), "reading")
+    return _name_cells(pd.concat(changes, ignore_index=True))
 
 
 def _slopes(norms: Norms, reading: str) -> pd.DataFrame:
@@ -56,11 +56,8 @@ def _slopes(norms: Norms, reading: str) -> pd.DataFrame:
     return _name_cells(pd.Series(slopes, wide.index, name="value").reset_index())
 
 
-def _name_cells(table: pd.DataFrame, *first: str) -> pd.DataFrame:
-    """Return columns cell, such as `xavier, H = 8`, seed and value."""
-    cells = [
-        ", ".join([*(str(getattr(row, name)) for name in first), f"{row.initialisation}",
-                   f"H = {row.heads}"])
-        for row in table.itertuples()
-    ]  # fmt: skip
-    return table.assign(cell=cells)[["cell", "seed", "value"]]
+def _name_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Return columns cell, such as `xavier, H = 8`, seed and value; the reading is named first."""
+    cell = table["initialisation"] + ", H = " + table["heads"].astype(str)
+    named = table["reading"] + ", " + cell if "reading" in table else cell
+    return table.assign(cell=named)[["cell", "seed", "value"]]

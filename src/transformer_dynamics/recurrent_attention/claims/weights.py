@@ -6,7 +6,7 @@ import pandas as pd
 
 from replication.study import contract as study
 from replication.study.evidence import Cases, evidence, evidence_by_seed, seed_rows
-from transformer_dynamics.recurrent_attention.claims.seed_values import condition_name
+from transformer_dynamics.recurrent_attention.claims.seed_values import condition_name, in_pairs
 from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
 
 WeightsOf = study.Measured[WeightsJob]
@@ -43,7 +43,7 @@ def nearer_to_one(*pairs: WeightsOf) -> pd.DataFrame:
     """
     return seed_rows(
         (condition_name(free.job.train), _distance_from_one(free) - _distance_from_one(held))
-        for free, held in zip(pairs[::2], pairs[1::2], strict=True)
+        for free, held in in_pairs(pairs)
     )
 
 

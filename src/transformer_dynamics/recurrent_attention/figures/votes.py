@@ -54,31 +54,22 @@ def table(figure: VotesFigure, *measured: Measured[MetricJob[Votes]]) -> "pd.Dat
     """
     import pandas as pd
 
+    from replication.judge.statistics import add_intervals
+
     job = measured[0].job
     rows = pd.concat([each.table for each in measured], ignore_index=True)
     order = {rule: place for place, rule in enumerate(RULES)}
     rows = rows.assign(place=rows["rule"].map(order)).sort_values(["place", "seed"])
     single = rows[rows["rule"] == "single"].set_index("seed")["solved"]
     rows = rows.assign(gain=rows["solved"] - rows["seed"].map(single))
-    gains = rows.groupby("rule")["gain"]
-    rows = rows.assign(
+    rows = add_intervals(rows.assign(value=rows["gain"]), ["rule"], figure.confidence)
+    same = rows.groupby("rule")
+    return rows.assign(
         scale=job.train.boards.size,
         draws=job.settings.draws,
-        solved_mean=rows.groupby("rule")["solved"].transform("mean"),
-        gain_mean=gains.transform("mean"),
-        gain_lower=gains.transform(lambda own: _interval(own, figure.confidence)[0]),
-        gain_upper=gains.transform(lambda own: _interval(own, figure.confidence)[1]),
-    )
-    return rows[list(figure.columns)].reset_index(drop=True)
-
-
-def _interval(gains: "pd.Series", confidence: float) -> tuple[float, float]:
-    from replication.judge.statistics import t_interval
-
-    if len(gains) < 2:
-        return float("nan"), float("nan")
-    lower, upper = t_interval(gains, confidence)
-    return lower, upper
+        solved_mean=same["solved"].transform("mean"),
+        gain_mean=same["gain"].transform("mean"),
+    ).rename(columns={"lower": "gain_lower", "upper": "gain_upper"})[list(figure.columns)]
 
 
 def draw(figure: VotesFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":

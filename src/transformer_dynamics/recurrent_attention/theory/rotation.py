@@ -19,22 +19,18 @@ def rotation_matrix(frequencies: Tensor) -> Tensor:
     return of_channels.unsqueeze(-1) * rotate_pairs(torch.eye(len(of_channels)).to(frequencies)).mT
 
 
-def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float, *, normalised: bool) -> Step:
-    """Return X' = Pi(X + eta Omega X), or X + eta Omega X, of one oscillator of dimension D = 2K.
+def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float) -> Step:
+    """Return X' = Pi(X + eta Omega X) of one oscillator of dimension D = 2K.
 
     Args:
         tokens: [..., 1, D].
         frequencies: [K] omega of every plane.
         eta: size of a step.
-        normalised: whether there is a Pi.
     """
     width = tokens.shape[-1]
     linear = torch.eye(width).to(tokens) + eta * rotation_matrix(frequencies)
     linear = linear.expand(*tokens.shape[:-2], width, width)
-    ahead = tokens @ linear.mT
-    if not normalised:
-        return Step(ahead, linear, linear[..., :0])
-    return normalised_step(ahead, linear, width)
+    return normalised_step(tokens @ linear.mT, linear, width)
 
 
 def spectral_radius(matrix: Tensor) -> Tensor:
