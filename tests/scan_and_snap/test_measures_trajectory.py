@@ -298,20 +298,36 @@ def test_rates_without_a_time_before_the_transition_are_left_out(least, left):
 
 
 def test_momentum_brings_the_transition_forward():
-    """At momentum m the rate counts 1/(1 - m) times: t_0 of 1/2 is that of a rate twice as high."""
+    """At momentum 1/2 half as many updates are enough, and one more from rest."""
     runs = {
-        (3, 1, 1): {t: [[P[0] - t / 1e3, *P[1:4], P[4] + t / 1e3], P] for t in (0, 8, 16, 24, 32)}
+        (3, 1, 1): {t: [[P[0] - t / 1e3, *P[1:4], P[4] + t / 1e3], P] for t in (0, 9, 16, 24, 32)}
     }
     late = on_classes("attention", runs)
     training = late.job.training.model_copy(update={"momentum": 0.5})
     early = late._replace(job=late.job.model_copy(update={"training": training}))
-    assert 8 < snapping_start(1, 11, 2) < 16
-    assert 7 < snapping_start(2, 11, 2) < 8
+    assert 14 < snapping_start(1, 11, 2) < 15
     found = [
         trajectory.motion_after_over_before(each, MEASURES)["value"].tolist()
         for each in (early, late)
     ]
-    assert found == [pytest.approx([3]), pytest.approx([1])]
+    assert found == [pytest.approx([23 / 9]), pytest.approx([1])]
+
+
+@pytest.mark.parametrize(("fastest", "verdict"), [(8, "replicated"), (24, "does not hold")])
+def test_attention_can_be_fastest_at_the_transition_and_elsewhere(fastest, verdict):
+    assert 7 < snapping_start(2, 11, 2) < 8
+    times = [*range(0, 33, 2)]
+    runs = {}
+    for seed in range(10):
+        paces = [10.0 if abs(t - fastest - 2 * (seed % 2)) <= 1 else 1.0 for t in times]
+        moved = np.cumsum(paces) / 1e3
+        runs[seed, 2, 1] = {
+            t: [[P[0] - far, *P[1:4], P[4] + far], P] for t, far in zip(times, moved, strict=True)
+        }
+    found = trajectory.fastest_motion_over_transition(on_classes("attention", runs), MEASURES)
+    assert judged("T20h", found) == verdict
+    t_0 = snapping_start(2, 11, 2)
+    assert {*found["value"].round(9)} == {round((fastest + d) / t_0, 9) for d in (-1, 1)}
 
 
 @pytest.mark.parametrize(("late", "verdict"), [(0.3, "replicated"), (3, "does not hold")])

@@ -36,7 +36,8 @@ RECORDED = [0, 20, 40, 160, 320, 500]
 # not collapse), C, T7i and T27e (it stays the same); T14c, T19q, T20a, T20f and T20g are 0/0. T15f
 # has its own test.
 BY_TOKEN = [
-    "T16b", "T17b", "T17c", "T18b", "T21a", "T21b", "T21d", "T23a", "T23b", "T11c", "T13c", "P1",
+    "T16b", "T16c", "T17b", "T17c", "T18b", "T21a", "T21b", "T21d", "T23a", "T23b", "T11c", "T13c",
+    "P1",
 ]  # fmt: skip
 BY_CELL = ["T7g", "T7h", "P3", "T22a", "T22b", "T22c", "T26a", "T26b"]
 

@@ -258,3 +258,14 @@ def test_zeta_products():
 def test_impossible_parameters_are_refused(call, named):
     with pytest.raises(InputError, match=named):
         call()
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9, 0.99])
+def test_updates_with_momentum_are_those_of_training(momentum):
+    """A decoder under a constant gradient, update by update."""
+    velocity, moved = 0.0, [0.0]
+    for _ in range(300):
+        velocity = momentum * velocity + 1
+        moved.append(moved[-1] + velocity)
+    found = decoder.updates_with_momentum(moved, momentum)
+    assert found == pytest.approx(np.arange(301), abs=1e-5)

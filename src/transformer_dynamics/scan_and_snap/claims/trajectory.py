@@ -18,7 +18,7 @@ from transformer_dynamics.scan_and_snap.claims.tables import (
     turns,
 )
 from transformer_dynamics.scan_and_snap.settings.metrics import MetricSettings
-from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
+from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start, updates_with_momentum
 from transformer_dynamics.scan_and_snap.theory.growth import (
     Setting,
     exponent,
@@ -147,6 +147,16 @@ def motion_after_over_before(attention: Measured, metrics: MetricSettings) -> pd
     return evidence_rows(after / before, found, RATES)
 
 
+def fastest_motion_over_transition(attention: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the update at which c_n moves fastest over t_0; |dc_n/dt|_1 is a mean over classes."""
+    found, _ = runs_past_transition(attention, metrics)
+    times = np.array(found.iterations, np.float64)
+    motion = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
+    fastest = (motion / np.diff(times)[:, None]).argmax(axis=1)
+    middle = (times[1:] + times[:-1]) / 2
+    return evidence_rows(middle[fastest] / found.cells["t_0"].to_numpy(), found, RATES)
+
+
 def exponent_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
     """Return the power of eta_Y as which the time of the largest dB_n/dt goes, by mixture."""
     return _power_of(turns(growth, metrics), "eta_y")
@@ -252,9 +262,9 @@ def runs_past_transition(attention: Measured, metrics: MetricSettings) -> tuple[
     found = read_runs(attention)
     (mixture,) = attention.job.mixtures.values()
     size, num_classes = mixture.vocabulary_size, mixture.num_classes
-    # Momentum adds up the gradients of 1/(1 - momentum) updates.
-    rates = found.cells["eta_z"] * found.cells["ratio"] / (1 - attention.job.training.momentum)
-    t_0 = np.array([snapping_start(eta_y, size, num_classes) for eta_y in rates])
+    rates = found.cells["eta_z"] * found.cells["ratio"]
+    plain = [snapping_start(eta_y, size, num_classes) for eta_y in rates]
+    t_0 = updates_with_momentum(plain, attention.job.training.momentum)
     late = t_0 >= metrics.least_t_0
     if not late.any():
         raise UnmeasurableError(
@@ -267,7 +277,7 @@ def runs_past_transition(attention: Measured, metrics: MetricSettings) -> tuple[
                 f"t_0 = {time:.3g}; a record there and two past it are needed: record more"
             )
     array, cells = found.array[:, :, late], found.cells[late].reset_index(drop=True)
-    return found._replace(array=array, cells=cells), starts.tolist()
+    return found._replace(array=array, cells=cells.assign(t_0=t_0[late])), starts.tolist()
 
 
 def _logits(found: Runs) -> Floats:

@@ -131,6 +131,20 @@ def snapping_start(eta_y: float, vocabulary_size: int, num_classes: int) -> floa
     return 2 * (1 + omega_1(vocabulary_size)) * scanning_end(eta_y, vocabulary_size, num_classes)
 
 
+def updates_with_momentum(updates: ArrayLike, momentum: float) -> Floats:
+    """Return n updates with momentum m that move as far as some without, from rest.
+
+    Under a constant gradient the n-th moves by (1 - m^n)/(1 - m), all of them by
+    (n - m (1 - m^n)/(1 - m))/(1 - m); Lambert's function solves this for n.
+    """
+    plain = np.asarray(updates, np.float64)
+    if not momentum:
+        return plain
+    lag, decay = momentum / (1 - momentum), -np.log(momentum)
+    late = (1 - momentum) * plain + lag
+    return np.asarray(late + lambertw(-decay * lag * np.exp(-decay * late)).real / decay)
+
+
 def zeta(vocabulary_size: int, tokens: ArrayLike) -> Floats:
     """Return [..., M] zeta_n = M/(M-1) (e_n - 1/M 1), along which class n's prediction moves."""
     require_vocabulary(vocabulary_size)
