@@ -15,6 +15,8 @@ CERTIFICATE = Path(__file__).with_name("localhost.pem")
 """Signed by itself, for localhost only; nobody trusts it but who names it in REQUESTS_CA_BUNDLE."""
 
 STEP = 1 << 16
+PATIENCE = 30.0
+"""Seconds that a server waits for a client to hang up."""
 
 
 class ArchiveServer(ThreadingHTTPServer):
@@ -40,6 +42,8 @@ class ArchiveServer(ThreadingHTTPServer):
         self.hangs = threading.Event()
         """Unless it is set, the connection stays open where it stops."""
         self.hangs.set()
+        self.rests_at: int | None = None
+        """Position in the content after which it waits for the client to hang up."""
         self.announces_length = True
         self.asked: list[str | None] = []
         """The Range header of every request."""
@@ -82,11 +86,22 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         end = size if server.stops_at is None else server.stops_at
         for place in range(start, end, STEP):
+            if server.rests_at is not None and place > server.rests_at and self._hung_up():
+                return
             piece = server.content[place : min(place + STEP, end)]
             self.wfile.write(piece)
             server.sent += len(piece)
         if end < size:
             server.hangs.wait()
+
+    def _hung_up(self) -> bool:
+        """Wait for the client to say something, which a hanging up is, as requests have ended."""
+        self.server.rests_at = None
+        self.connection.settimeout(PATIENCE)
+        try:
+            return not self.connection.recv(1)
+        except TimeoutError:
+            return False
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

@@ -1,4 +1,4 @@
-"""Documents that are generated: claims, methods, schema, pages for authors, the RO-Crate.
+"""Documents that are generated: claims, methods, pages for authors, the RO-Crate.
 
 All of them follow from registries, settings and references. A test compares them with the files.
 """

@@ -1,10 +1,9 @@
-"""Write the generated files: schemas, pages, documents that cite numbers, notes for archives.
+"""Write the generated files: pages, documents that cite numbers, notes for archives.
 
 Run it in the project's folder. `NAME.md.jinja` makes the `NAME.md` beside it. A receipt in
 `reproductions/` that is wrong about itself is refused.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -20,21 +19,18 @@ from replication.documents.authors import author_pages, is_author_page
 from replication.documents.checklist import StudyResults, checklist, codecheck, study_page
 from replication.documents.cited import check_documents, cited_documents
 from replication.documents.claims import claims_page
-from replication.documents.configuration_page import shared_page, study_keys_page
 from replication.documents.deposit import deposit_files
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
-from replication.documents.schema import Schema, configuration_schema, overlay_schema
 from replication.documents.typed_numbers import typed_numbers_in_template
 from replication.judge.abstract import (
     MarkedSentence,
     decided_sentences,
     refuse_long_lines,
 )
-from replication.plan.configuration import Configuration, configure
+from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
-from replication.study.contract import StudySettings
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
 from replication.verify.judged_reference import read_judged_reference
@@ -54,8 +50,6 @@ _CHECKLIST_HEADER = """\
 
 AUTHOR_PAGES = "docs/*/authors/*.md"
 """Pattern of the pages for authors: one that is generated no more is removed."""
-_SCHEMA = "config.schema.json"
-"""Name of a schema: in `config/` that of an overlay, in a study's folder that of its section."""
 _MANUALS = ("extend.md", "glossary.md", "verification.md")
 """Documents in `docs/` to which generated pages link; a repository of one paper has none."""
 _GRAPH_PATH = "figures/fig6"
@@ -70,18 +64,11 @@ def generated_files() -> dict[str, str]:
     studies = [_read_study(study) for study in jobs.studies.values()]
     # A repository of one paper may have no checklist, and then needs none of what goes with it.
     home = [told for told in studies if told.jobs.study.is_home and told.jobs.registry.checklist]
-    shared = configuration_schema(Configuration)
     elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
     pages = {
-        "docs/configuration.md": shared_page(shared, configuration_schema(StudySettings)),
-        **{
-            path: text
-            for told in studies
-            for path, text in _files_of_study(told, elsewhere).items()
-        },
+        path: text for told in studies for path, text in _files_of_study(told, elsewhere).items()
     }
     return {
-        f"config/{_SCHEMA}": _shared_schema(shared, studies),
         **{path: _without_missing_manuals(path, text) for path, text in pages.items()},
         **cited_documents(studies, all_reproductions(Path())),
         **deposit_files(Path()),
@@ -107,22 +94,9 @@ def _home_documents(jobs: Jobs, home: list[StudyResults]) -> dict[str, str]:
     }
 
 
-def _shared_schema(shared: Schema, studies: Iterable[StudyResults]) -> str:
-    """Return the schema of overlays as JSON, which refers to a file for each study's section."""
-    sections = {told.name: {"$ref": f"../{told.folder / _SCHEMA}"} for told in studies}
-    return _to_json({**shared, "properties": shared["properties"] | sections})
-
-
-def _to_json(schema: Schema) -> str:
-    return json.dumps(overlay_schema(schema), indent=2) + "\n"
-
-
 def _files_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence]) -> dict[str, str]:
     """Return path and content of the generated files of one study."""
-    schema = configuration_schema(told.jobs.study.settings)
     return {
-        str(told.folder / _SCHEMA): _to_json(schema),
-        study_page(told.name, "configuration"): study_keys_page(told, schema),
         study_page(told.name, "claims"): claims_page(told, elsewhere),
         **author_pages(told),
     }

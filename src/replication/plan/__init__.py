@@ -20,6 +20,7 @@ __all__ = [
     "recorded_times",
     "recover",
     "rule_inputs",
+    "schema",
     "show_settings",
     "slurm",
     "stale_files",

@@ -1,6 +1,7 @@
 """Print the merged settings of an experiment, or list the experiments of a study.
 
 Settings that all runs of the experiment share come first, then the ones in which a run differs.
+With --schema, print the keys of all studies with type, limits and meaning, as a JSON schema.
 """
 
 import json
@@ -14,8 +15,9 @@ import yaml
 
 from replication.base.errors import InputError
 from replication.base.strict import unknown_key
-from replication.plan.configuration import configure, read_overlays
+from replication.plan.configuration import configuration_type, configure, read_overlays
 from replication.plan.jobs import Jobs
+from replication.plan.schema import configuration_schema, overlay_schema
 from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import Experiment
 from replication.study.seeds import format_seeds
@@ -88,11 +90,20 @@ def experiments_in_short(study: StudyJobs) -> dict[str, str]:
     "--configfile", "overlays", multiple=True, type=click.Path(path_type=Path),
     help="An overlay, as Snakemake takes it; several are merged in their order.",
 )  # fmt: skip
-@click.argument("study")
+@click.option("--schema", is_flag=True, help="By the schema an editor completes and checks keys.")
+@click.argument("study", required=False)
 @click.argument("experiment", required=False)
-def main(overlays: tuple[Path, ...], study: str, experiment: str | None) -> None:
-    """Print the settings as YAML."""
+def main(
+    overlays: tuple[Path, ...], schema: bool, study: str | None, experiment: str | None
+) -> None:
+    """Print the settings as YAML, or the schema of an overlay as JSON."""
     studies = find_studies()
+    if schema:
+        whole = configuration_schema(configuration_type(studies))
+        click.echo(json.dumps(overlay_schema(whole), indent=2))
+        return
+    if study is None:
+        raise InputError(f"name one of the studies {', '.join(studies)}, or give --schema")
     if study not in studies:
         raise InputError(unknown_key(study, [*studies], "study", "studies"))
     jobs = Jobs.of(configure(read_overlays(overlays), studies), studies).studies[study]

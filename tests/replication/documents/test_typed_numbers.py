@@ -14,8 +14,7 @@ DOCUMENTS = [
     for pattern in ("*.md*", "config/*.md*", "docs/*.md*", "docs/*/notes.md*", "src/*/*/*.md*")
     for path in ROOT.glob(pattern)
     # One is generated, and so are those with a template; a history is no result.
-    if path.name not in {"configuration.md", "CHANGELOG.md"}
-    and not path.with_name(f"{path.name}.jinja").exists()
+    if path.name != "CHANGELOG.md" and not path.with_name(f"{path.name}.jinja").exists()
 ]
 
 

@@ -5,19 +5,18 @@ import re
 import shlex
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlparse
 
 import jsonschema
 import pytest
 import yaml
+from click.testing import CliRunner
 from conftest import DEFAULTS, JOBS, ROOT, STUDIES, changed
 from pydantic import Field
-from referencing import Registry, Resource
-from referencing.jsonschema import DRAFT202012
 
 from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Name, Strict
 from replication.base.yaml_files import read_yaml
+from replication.plan import show_settings
 from replication.plan.configuration import configuration_type, configure, default_sections
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
@@ -69,16 +68,8 @@ def test_the_command_in_the_head_of_an_overlay_can_be_planned(command, path):
 
 @pytest.fixture(scope="module")
 def schema():
-    return jsonschema.Draft202012Validator(
-        {"$ref": (ROOT / "config/config.schema.json").as_uri()},
-        registry=Registry(retrieve=read_schema),
-    )
-
-
-def read_schema(uri):
-    """As an editor does, which follows the references from file to file."""
-    contents = json.loads(Path(urlparse(uri).path).read_text())
-    return Resource.from_contents(contents, default_specification=DRAFT202012)
+    printed = CliRunner().invoke(show_settings.main, ["--schema"], catch_exceptions=False)
+    return jsonschema.Draft202012Validator(json.loads(printed.output))
 
 
 class Removing(Strict):
@@ -140,16 +131,15 @@ def test_wrong_value_is_named(path, value, message):
     assert error.value.message.startswith("configuration: ")
 
 
-def test_the_documentation_names_every_key_and_where_its_default_stands():
-    shared = (ROOT / "docs/configuration.md").read_text()
-    pages = {name: (ROOT / f"docs/{name}/configuration.md").read_text() for name in STUDIES}
-    for name, study in STUDIES.items():
-        place = study.folder.relative_to(ROOT) / "config.yaml"
-        assert f"## `{name}`" in pages[name]
-        assert f"Defaults: `{place}`." in pages[name]
-    assert "| `computation.seeds_per_job` | integer ≥ 1 or null | `None` |" in shared
-    key = "`example.experiments.<name>.training.updates`"
-    assert f"| {key} | integer ≥ 1 | 200 |" in pages["example"]
+def test_the_schema_tells_limits_and_meanings_and_is_one_whole(schema):
+    text = json.dumps(schema.schema)
+    (seeds,) = re.findall(r'"seeds_per_job": ({.*?}), "?', text)
+    assert '"minimum": 1' in seeds
+    assert "Seeds that one job draws or trains" in text
+    assert {*STUDIES} <= {*schema.schema["properties"]}
+    referred = {*re.findall(r'"\$ref": "#/\$defs/(\w+)"', text)}
+    assert referred <= {*schema.schema["$defs"]}
+    assert '"$ref": "../' not in text
 
 
 def test_environment_file_says_the_same_as_the_lock():
