@@ -55,7 +55,7 @@ def test_clauses_are_decided_by_claims_for_and_against():
     assert {"T20d"} == {*decided_by("almost").claims}
     assert {"T7h", "T20g"} <= {*decided_by("phase transition").claims}
     assert {"T8b", "R1", "R2", "R3", "A"} <= {*decided_by("we prove").claims}
-    assert {"T11c", "P1"} <= {*decided_by("attends more").claims}
+    assert {"T11b", "P1"} <= {*decided_by("attends more").claims}
     assert {"T20d", "T21a"} <= {*decided_by("synthetic").claims}
     assert "T20b" in decided_by("winner-takes-all").claims
 

@@ -5,13 +5,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
-from measured import P, on_classes
 from settings_of_the_paper import PAPER, STUDY
 
 from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import WIDTH, set_style
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures import fig6, motion, recall
+from transformer_dynamics.scan_and_snap.figures import fig6, recall
 
 LEGIBLE = 6.5
 """Points."""
@@ -82,32 +81,3 @@ def test_the_figures_of_recall_go_below_the_first_threshold_of_the_claims():
     for name, thresholds in judged.items():
         assert drawn[name].first < thresholds.first
         assert drawn[name].last == thresholds.last
-
-
-def test_motion_is_measured_from_the_record_at_t_0():
-    """Two of five tokens of one of two classes move steadily; at t_0 = 7.2 update 8 is recorded."""
-    times = (0, 5, 8, 16, 32)
-    runs = {
-        (seed, 2, 1): {t: [[P[0] - speed * t, *P[1:4], P[4] + speed * t], P] for t in times}
-        for seed, speed in ((3, 0.001), (7, 0.003))
-    }
-    figure = PAPER.figures["motion"]
-    table = motion.table(figure, on_classes("attention", runs), PAPER.metrics)
-    assert list(table) == list(figure.columns)
-    distance, pace = (table[table["quantity"] == name] for name in ("distance", "pace"))
-    assert distance["t"].tolist() == list(times)
-    assert distance["value_mean"].to_numpy() == pytest.approx([1, 3 / 8, 0, 1, 3])
-    assert distance["value_std"].to_numpy() == pytest.approx(0, abs=1e-12)
-    assert pace["t"].to_numpy() == pytest.approx(np.sqrt([40, 128, 512]))
-    steps = [3 / np.log(8 / 5), 8 / np.log(2), 16 / np.log(2)]
-    assert pace["value_mean"].to_numpy() == pytest.approx(0.002 * np.array(steps))
-    assert pace["value_std"].to_numpy() == pytest.approx(np.sqrt(2) * 0.001 * np.array(steps))
-    root = 0.002 * steps[1] * np.array([np.nan, 1, np.sqrt(2)])
-    assert pace["as_root"].to_numpy() == pytest.approx(root, nan_ok=True)
-    with plt.rc_context():
-        set_style()
-        drawing = motion.draw(figure, table)
-    shown = [text for text in drawing.findobj(Text) if text.get_visible() and text.get_text()]
-    assert min(text.get_fontsize() for text in shown) >= LEGIBLE
-    assert not list(unknown_marks(drawing, [table]))
-    plt.close(drawing)

@@ -36,8 +36,7 @@ RECORDED = [0, 20, 40, 160, 320, 500]
 # not collapse), C, T7i and T27e (it stays the same); T14c, T19q, T20a, T20f and T20g are 0/0. T15f
 # has its own test.
 BY_TOKEN = [
-    "T16b", "T16c", "T17b", "T17c", "T18b", "T21a", "T21b", "T21d", "T23a", "T23b", "T11c", "T13c",
-    "P1",
+    "T16b", "T16c", "T17b", "T17c", "T18b", "T21a", "T21b", "T21d", "T23a", "T23b", "T13c", "P1",
 ]  # fmt: skip
 BY_CELL = ["T7g", "T7h", "P3", "T22a", "T22b", "T22c", "T26a", "T26b"]
 
@@ -127,7 +126,7 @@ def replicates_nothing(verdict: Verdict) -> bool:
 
 
 @pytest.mark.parametrize("noise", [0, 0.02])
-@pytest.mark.parametrize("claim", [*BY_TOKEN, *BY_CELL])
+@pytest.mark.parametrize("claim", [*BY_TOKEN, *BY_CELL, "T11c"])
 def test_untrained_attention_replicates_nothing(claim, noise):
     assert replicates_nothing(judged(claim, untrained(claim, noise)))
 
@@ -136,6 +135,12 @@ def test_untrained_attention_replicates_nothing(claim, noise):
 def test_attention_that_moves_as_claimed_is_replicated(claim):
     """Otherwise the test above would hold for a verifier that rejects everything."""
     assert judged(claim, untrained(claim, noise=0.005, drift=3)).verdict == "replicated"
+
+
+def test_distinct_tokens_rise_by_less_than_one_percent():
+    """Not so much, and not the other way."""
+    verdicts = [judged("T11c", untrained("T11c", noise=1e-5, drift=d)) for d in (0.01, 3, -0.01)]
+    assert [each.verdict for each in verdicts] == ["replicated", *["does not hold"] * 2]
 
 
 @pytest.mark.parametrize(("claim", "loss"), [("T10b", np.log(33)), ("T21c", np.log(34))])

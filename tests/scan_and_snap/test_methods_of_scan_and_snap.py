@@ -41,7 +41,7 @@ def test_every_setting_is_told():
         f"eta_Y = {attention_flow.ETA_Y:g} and eta_Y/eta_Z ="
         f" {listed(attention_flow.FAST, ' and ')}.",
         f"{len(TIMES)} times from {TIMES[0]:g} to {TIMES[-1]:g} t_0",
-        f"R1 to R4 have ratios {listed(attention_flow.SLOW, ' and ')}.",
+        f"R1 to R3 have ratios {listed(attention_flow.SLOW, ' and ')}.",
         f"K = {listed([size for size, _ in OVERLAPPING], ' and ')} classes",
         f"with K = {listed([size for size, *_ in ALLOWED], ' and ')}.",
         f"M = {sampling.SIZE} and eta_Y = {sampling.ETA_Y:g}",

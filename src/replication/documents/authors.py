@@ -113,10 +113,11 @@ def disputed_claims(told: StudyResults) -> Iterator[Claim]:
 
 def find_script(told: StudyResults, claim: Claim) -> Script | None:
     """Return the program of a claim; none if nobody wrote one and the claim is not over seeds."""
-    written = told.jobs.study.folder / "authors" / f"{claim.id}.py"
-    if written.is_file():
-        output = written.with_suffix(".txt").read_text(encoding="utf-8")
-        return Script(written.read_text(encoding="utf-8"), output)
+    for written in (told.jobs.study.folder / "authors").glob("*.py"):
+        # One script may show what is wrong with several claims: R2_R3.py.
+        if claim.id in written.stem.split("_"):
+            output = written.with_suffix(".txt").read_text(encoding="utf-8")
+            return Script(written.read_text(encoding="utf-8"), output)
     if not (told.reference and isinstance(claim.test, Interval)):
         return None
     evidence = told.reference.tables[EVIDENCE]

@@ -393,7 +393,7 @@ def _values(rows: "pd.DataFrame") -> tuple[str, ...]:
     if not bounds:
         return (found,)
     both = f"{found}, {needed}"
-    return (both,) if width(both, SMALL) < HOLD - VALUES else (f"{found},", needed)
+    return (both,) if width(both, SMALL) < HOLD - VALUES - 0.06 else (f"{found},", needed)
 
 
 def _draw_comparisons(axes: "Axes", lines: int, rows: "pd.DataFrame") -> None:

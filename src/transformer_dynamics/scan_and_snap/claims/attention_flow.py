@@ -233,19 +233,6 @@ def common_mass() -> Cases:
 
 
 @evidence
-def scanning_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
-    """Measure the least margin by which Section 5's scanning is seen, population flow.
-
-    Of the increments of z_ml0 and f_nl0, of the decrements of the common tokens' part of c_n, and
-    of what a distinct token keeps beyond the next rarer one.
-    """
-    for name, flow in _flows_elsewhere(mixtures, (*ELSEWHERE, SYN_SMALL, SYN_MEDIUM)):
-        margins = [float(value) for _, value in _smallest_increments(flow)]
-        margins += [-_largest_rise_of_common_mass(flow), _smallest_advantage(flow)]
-        yield name, min(margins)
-
-
-@evidence
 def moved_attention() -> Cases:
     """Measure the largest distance of c_n from its start within 1,000 t_0, population flow.
 

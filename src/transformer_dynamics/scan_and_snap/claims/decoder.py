@@ -12,7 +12,6 @@ from transformer_dynamics.scan_and_snap.claims.examples import OVERLAPPING, devi
 from transformer_dynamics.scan_and_snap.theory.coupling import correlations, example_features
 from transformer_dynamics.scan_and_snap.theory.decoder import (
     gamma,
-    gamma_peak,
     h_continuous,
     h_steps,
     h_time,
@@ -174,15 +173,6 @@ def late_h() -> Cases:
     """
     for size, seen, _, h in _curves_around(*FROM_SNAPPING_START):
         yield from _extremes(size, size * h / np.log(size * seen))
-
-
-@evidence
-def turning_time() -> Cases:
-    """Measure the time at which gamma is largest, over t_0' = K ln M/eta_Y (Lemma 9)."""
-    for m in SIZES:
-        for k, eta in ((1, 4.0), (10, 0.5)):
-            ratio = gamma_peak(eta, m, k) / scanning_end(eta, m, k)
-            yield f"M = {m}, K = {k}, eta_Y = {eta:g}", ratio
 
 
 @evidence

@@ -97,26 +97,15 @@ def snapping_pace() -> Cases:
 
 
 @evidence
-def transition_window() -> Cases:
-    """Measure the time at which d chi/dt has halved from its largest value.
-
-    The time is 0 at t_0', and 1 at t_0.
-    """
-    for name, setting in _settings_with_both_c0():
-        early, late = phase_times(setting)
-        yield name, (_half_pace_time(setting) - early) / (late - early)
-
-
-@evidence
-def transition_time() -> Cases:
-    """Measure the time at which d chi/dt has halved over that at the next larger eta_Y."""
-    yield from _over_next_larger_rate(_half_pace_time)
-
-
-@evidence
 def final_growth() -> Cases:
     """Measure the growth factor chi at t = 700 over that at the next larger eta_Y."""
-    yield from _over_next_larger_rate(lambda setting: float(growth_limit(setting, FIGURE_3_END)))
+    for c0 in C0:
+        grown = [
+            (name, float(growth_limit(setting, FIGURE_3_END)))
+            for name, setting in _figure_3_settings(c0)
+        ]
+        for (slow, chi), (fast, other) in pairwise(grown):
+            yield f"C_0 = {c0:g}, {slow} over {fast}", chi / other
 
 
 @evidence
@@ -239,23 +228,8 @@ def _settings_with_both_c0() -> Iterator[tuple[str, Setting]]:
             yield f"C_0 = {c0:g}, {name}", setting
 
 
-def _over_next_larger_rate(measure: Callable[[Setting], float]) -> Cases:
-    """Yield a number of each curve of Figure 3 over that of the next one."""
-    for c0 in C0:
-        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
-            yield f"C_0 = {c0:g}, {slow} over {fast}", measure(setting) / measure(other)
-
-
 def integral(function: Callable[[float], ArrayLike], end: float) -> float:
     """Return the integral of a function of time from 0 to `end`."""
     return float(
         quad(lambda t: float(np.asarray(function(t))), 0, end, epsabs=0, epsrel=1e-12, limit=500)[0]
     )
-
-
-def _half_pace_time(setting: Setting) -> float:
-    """Return the time after the fastest growth of chi at which d chi/dt has halved."""
-    times = np.linspace(0, phase_times(setting)[1], 100_001)
-    pace = np.gradient(growth_limit(setting, times), times)
-    fastest = pace.argmax()
-    return float(times[fastest + (pace[fastest:] < pace[fastest] / 2).argmax()])

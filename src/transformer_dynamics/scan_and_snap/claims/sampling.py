@@ -29,7 +29,7 @@ class Draws(NamedTuple):
     """N updates of K classes, and how often one of them is drawn."""
 
     name: str
-    """Name of the case, with K and N."""
+    """Name of the case, with K, N and delta."""
     num_classes: int
     """Number K of sequence classes."""
     updates: int
@@ -57,10 +57,7 @@ def number_of_draws() -> Cases:
     """
     for draws, delta in _all_draws():
         bound = np.sqrt(draws.updates / 2 * np.log(2 / delta)) + 1
-        yield (
-            _case_name(draws, delta),
-            draws.probability_beyond(draws.counts - draws.mean, bound) / delta,
-        )
+        yield draws.name, draws.probability_beyond(draws.counts - draws.mean, bound) / delta
 
 
 @evidence
@@ -72,7 +69,7 @@ def progress() -> Cases:
     for draws, delta in _all_draws():
         h, mean = (h_continuous(ETA_Y, SIZE, at) for at in (draws.counts, draws.mean))
         relative = _delta_radius(draws, delta) / draws.mean
-        yield _case_name(draws, delta), draws.probability_beyond(h / mean - 1, relative) / delta
+        yield draws.name, draws.probability_beyond(h / mean - 1, relative) / delta
 
 
 @evidence
@@ -90,7 +87,7 @@ def error() -> Cases:
         )
         late = draws.mean >= 2 * (1 + omega_1(SIZE)) * np.log(SIZE) / ETA_Y
         sigma = _delta_radius(draws, delta) * (1 / draws.mean if late else ETA_Y / 3)
-        yield _case_name(draws, delta), draws.probability_beyond(size / mean - 1, sigma) / delta
+        yield draws.name, draws.probability_beyond(size / mean - 1, sigma) / delta
 
 
 @evidence
@@ -105,10 +102,7 @@ def decoder() -> Cases:
         reached = h_steps(ETA_Y, SIZE, int(draws.counts[-1]))[draws.counts]
         theta = reached / h_continuous(ETA_Y, SIZE, draws.mean) - 1
         bound = draws.num_classes * np.sqrt(np.log(draws.num_classes / delta) / draws.updates)
-        yield (
-            _case_name(draws, delta),
-            draws.num_classes * draws.probability_beyond(theta, bound) / delta,
-        )
+        yield draws.name, draws.num_classes * draws.probability_beyond(theta, bound) / delta
 
 
 def _all_draws() -> Iterator[tuple[Draws, float]]:
@@ -117,13 +111,9 @@ def _all_draws() -> Iterator[tuple[Draws, float]]:
             updates = passes * num_classes**2
             drawn = binom(updates, 1 / num_classes)
             counts = np.arange(drawn.ppf(5e-13), drawn.ppf(1 - 5e-13) + 1).astype(np.int64)
-            name = f"K = {num_classes}, N = {updates}"
             for delta in (0.5, 0.1, 0.01):
+                name = f"K = {num_classes}, N = {updates}, delta = {delta:g}"
                 yield Draws(name, num_classes, updates, counts, drawn.pmf(counts)), delta
-
-
-def _case_name(draws: Draws, delta: float) -> str:
-    return f"{draws.name}, delta = {delta:g}"
 
 
 def _delta_radius(draws: Draws, delta: float) -> float:
