@@ -66,6 +66,7 @@ def test_cosine_of_a_seed():
 
 def test_contribution_of_a_seed():
     expect(claims.rise_of_contribution(measured(CURVES)), {3: 0.3, 7: -0.2})
+    expect(claims.final_contribution(measured(CURVES)), {3: 0.4, 7: 0.2})
     expect(claims.largest_fall(measured(CURVES)), {3: 0, 7: 0.1})
 
 
@@ -131,6 +132,8 @@ def drawn(*, energy=-1.0, cosine=0.0, rise=0.3, dip=0.0, gap=0.01, form=1.4):
         ("J22", {"cosine": -0.09}, "does not hold"),
         ("J23", {"rise": -0.1}, "does not hold"),
         ("J23", {"rise": 0.01}, "does not hold"),
+        ("J23b", {"rise": 0.05}, "does not hold"),
+        ("J23b", {"rise": 0.6}, "does not hold"),
         ("J23c", {"dip": 0.05}, "does not hold"),
         ("J24b", {"gap": -0.2}, "does not hold"),
         ("J24b", {"gap": 0.2}, "does not hold"),

@@ -63,6 +63,11 @@ def rise_of_contribution(*measured: PseudoEnergyOf) -> pd.DataFrame:
     return _evidence(*(curves.iloc[-1] - curves.iloc[0] for curves in along))
 
 
+def final_contribution(measured: PseudoEnergyOf) -> pd.DataFrame:
+    """Return the contribution with the exact J at the last t."""
+    return _evidence(_mean_curves(measured, "contribution").iloc[-1])
+
+
 def largest_fall(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the largest fall of the contribution with the exact J in one iteration, or 0."""
     steps = (_mean_curves(each, "contribution").diff().iloc[1:] for each in measured)

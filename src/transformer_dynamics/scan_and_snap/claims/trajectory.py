@@ -17,6 +17,7 @@ from transformer_dynamics.scan_and_snap.claims.tables import (
     table_from_start,
     turns,
 )
+from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
 from transformer_dynamics.scan_and_snap.settings.metrics import MetricSettings
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start, updates_with_momentum
 from transformer_dynamics.scan_and_snap.theory.growth import (
@@ -148,13 +149,18 @@ def motion_after_over_before(attention: Measured, metrics: MetricSettings) -> pd
 
 
 def fastest_motion_over_transition(attention: Measured, metrics: MetricSettings) -> pd.DataFrame:
-    """Return the update at which c_n moves fastest over t_0; |dc_n/dt|_1 is a mean over classes."""
+    """Return the update at which c_n moves fastest over t_0; its path is a mean over classes."""
     found, _ = runs_past_transition(attention, metrics)
-    times = np.array(found.iterations, np.float64)
-    motion = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
-    fastest = (motion / np.diff(times)[:, None]).argmax(axis=1)
-    middle = (times[1:] + times[:-1]) / 2
-    return evidence_rows(middle[fastest] / found.cells["t_0"].to_numpy(), found, RATES)
+    motion = np.abs(np.diff(found.array, axis=1, prepend=found.array[:, :1]))
+    paths = motion.sum(axis=-1).mean(axis=-1).cumsum(axis=1)
+    fastest = [
+        [
+            turn_time(pd.DataFrame({"iteration": found.iterations, "growth": path}), metrics.turn)
+            for path in of_seed.T
+        ]
+        for of_seed in paths
+    ]
+    return evidence_rows(np.array(fastest) / found.cells["t_0"].to_numpy(), found, RATES)
 
 
 def exponent_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
