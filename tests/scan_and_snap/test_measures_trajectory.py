@@ -318,7 +318,7 @@ def test_momentum_brings_the_transition_forward():
 def test_attention_can_be_fastest_at_the_transition_and_elsewhere(fastest, verdict):
     t_0 = snapping_start(2, 11, 2)
     assert 7 < t_0 < 8
-    times = np.arange(0, 33, 2)
+    times = np.arange(0, 65, 2)
     runs = {}
     for seed in range(10):
         moved = 0.02 * expit((times - fastest - 0.1 * seed) / 2)
