@@ -86,7 +86,8 @@ class MarkedSentence(NamedTuple):
     def is_rest_open(self) -> bool:
         """True if the sentence holds in part, and everything else behind it is open."""
         decisions = {each.decision for verdict in self.verdicts for each in verdict.counted}
-        return self.mark == "in part" and decisions == {"holds", "open"}
+        is_tested = all(each.comparisons for each in self.verdicts)
+        return self.mark == "in part" and is_tested and decisions == {"holds", "open"}
 
 
 MARKS: dict[Mark, str] = {
@@ -147,7 +148,8 @@ def _mark_sentence(
 ) -> MarkedSentence:
     if sentence.study is not None:
         found = elsewhere.get(sentence.words, MarkedSentence(sentence, None, [], []))
-        return found._replace(sentence=sentence)
+        reasons = {"departs": found.sentence.departs, "why": found.sentence.why}
+        return found._replace(sentence=sentence.model_copy(update=reasons))
     deciding = {
         claim: verdicts.get(claim) or Verdict.without_evidence(claim, "not judged")
         for claim in sentence.claims
@@ -301,7 +303,8 @@ def _limits(found: MarkedSentence, link: Link) -> Iterable[str]:
     """Yield the errata that touch a sentence, and departures in the regime, as Markdown."""
     if found.errata:
         named = (
-            f"{link(each.claim, found.sentence.study)} ({each.verdict})" for each in found.errata
+            f"{link(each.claim, found.sentence.study)} (as printed: {each.verdict})"
+            for each in found.errata
         )
         yield f"{ERRATA_BESIDE} {', '.join(named)}"
     for departure, reason in found.departures_in_regime:
