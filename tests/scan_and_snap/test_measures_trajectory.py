@@ -328,6 +328,9 @@ def test_attention_can_be_fastest_at_the_transition_and_elsewhere(fastest, verdi
         }
     found = trajectory.fastest_motion_over_transition(on_classes("attention", runs), MEASURES)
     assert judged("T20h", found) == verdict
+    still = {(0, 2, 1): {int(t): [P, P] for t in times}}
+    with pytest.raises(UnmeasurableError, match="attention does not move"):
+        trajectory.fastest_motion_over_transition(on_classes("attention", still), MEASURES)
     expected = (fastest + 0.1 * np.arange(10)) / t_0
     assert found.sort_values("seed")["value"].to_numpy() == pytest.approx(expected, rel=0.1)
 

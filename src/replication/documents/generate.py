@@ -21,7 +21,6 @@ from replication.documents.cited import check_documents, cited_documents
 from replication.documents.claims import claims_page
 from replication.documents.deposit import deposit_files
 from replication.documents.figure_texts import CitedFigure
-from replication.documents.rulegraph import rulegraph
 from replication.documents.typed_numbers import typed_numbers_in_template
 from replication.judge.abstract import (
     MarkedSentence,
@@ -30,6 +29,7 @@ from replication.judge.abstract import (
 )
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
+from replication.plan.paper_settings import mistakes_in_departures
 from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
@@ -52,8 +52,6 @@ AUTHOR_PAGES = "docs/*/authors/*.md"
 """Pattern of the pages for authors: one that is generated no more is removed."""
 _MANUALS = ("extend.md", "glossary.md", "verification.md")
 """Documents in `docs/` to which generated pages link; a repository of one paper has none."""
-_GRAPH_PATH = "figures/fig6"
-"""File of the example of a rule graph."""
 
 
 def generated_files() -> dict[str, str]:
@@ -88,7 +86,6 @@ def _without_missing_manuals(path: str, text: str) -> str:
 def _home_documents(jobs: Jobs, home: list[StudyResults]) -> dict[str, str]:
     """Return the documents that only the home paper has."""
     return {
-        "docs/rulegraph.svg": rulegraph(jobs, _GRAPH_PATH),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
         "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + _to_yaml(checklist(home)),
     }
@@ -108,11 +105,18 @@ def check_texts(studies: Iterable[StudyResults]) -> None:
     The plain lines of sentences, too.
 
     Raises:
-        InputError: if a cited value is missing, a number is typed, or a plain line is long.
+        InputError: if a cited value is missing, a number is typed, a plain line is long, or a
+            departure has no reason.
     """
     for told in studies:
+        if mistakes := mistakes_in_departures(told.jobs):
+            raise InputError("\n".join(mistakes))
         if told.reference:
             refuse_long_lines(told.name, told.jobs.registry, told.reference.verdicts)
+        for sentence in told.jobs.registry.sentences_with_marks:
+            if typed := typed_numbers_in_template(sentence.plain or ""):
+                where = f"{told.name}: registry.yaml: abstracts: '{sentence.words}': plain"
+                raise InputError(f"{where}: the number in '{typed[0]}' is typed; cite it")
         for name, figure in told.jobs.figures.items():
             if told.reference is None or figure_path(name) not in told.reference.tables:
                 continue

@@ -143,8 +143,9 @@ def mistakes_in_departures(study: StudyJobs) -> list[str]:
     ]
     known = [*_all_settings(study, metrics)]
     where = f"{study.study.name}: registry.yaml"
+    kinds = ("setting of a job", "settings of jobs")
     wrong = [
-        f"{where}: paper_settings: {shorten(unknown_key(key, known, 'setting of a job'), 300)}"
+        f"{where}: paper_settings: {shorten(unknown_key(key, known, *kinds), 300)}"
         for key in {**paper.regime, **paper.scale}
         if key not in known
     ]

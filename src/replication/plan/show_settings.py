@@ -99,6 +99,8 @@ def main(
     """Print the settings as YAML, or the schema of an overlay as JSON."""
     studies = find_studies()
     if schema:
+        if study or overlays:
+            raise InputError("--schema: prints the keys of all studies; leave out all else")
         whole = configuration_schema(configuration_type(studies))
         click.echo(json.dumps(overlay_schema(whole), indent=2))
         return

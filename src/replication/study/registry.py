@@ -176,6 +176,8 @@ class Sentence(Strict):
                 "a sentence of an abstract names the claims that decide it, or the study that does,"
                 f" or has a mark and says why: {self.words}"
             )
+        if self.plain and (self.study or self.mark == "no empirical statement"):
+            raise ValueError(f"plain: only a sentence that is judged here has one: {self.words}")
         refuse_repeated([*self.claims, *self.errata])
         return self
 
@@ -344,9 +346,13 @@ class Registry(Strict):
         for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
             for name in (*sentence.claims, *sentence.errata, *sentence.cited):
                 if name not in groups:
-                    raise ValueError(f"abstracts: {unknown_key(name, list(groups))}")
+                    raise ValueError(
+                        f"abstracts: '{sentence.words}': {unknown_key(name, [*groups])}"
+                    )
                 if name in sentence.errata and groups[name] != ERRATA:
-                    raise ValueError(f"abstracts: {name} is no erratum: {sentence.words}")
+                    raise ValueError(
+                        f"abstracts: {name} is no erratum, name it under claims: {sentence.words}"
+                    )
                 if name in sentence.claims and groups[name] == BEYOND:
                     raise ValueError(
                         f"abstracts: {name} is a finding or has no quote; only what the paper says"

@@ -230,8 +230,8 @@ def test_what_limits_a_mark_stands_beside_it():
     lines = abstract_lines(paper, verdicts, link=linked)
     assert lines[2] == (
         "| It rises. | **holds** <sup>1</sup>: one of one rise | [A1](#own)<br>Errata that touch"
-        " it: [E1](#own) (as printed: not tested)<br>Departs from the paper in momentum: 0 instead of 0.9."
-        " Both rise. |"
+        " it: [E1](#own) (as printed: not tested)<br>Departs from the paper in momentum: 0 instead"
+        " of 0.9. Both rise. |"
     )
     assert "momentum: 0.5, 0 instead of 0.9." in lines[3]
     assert "Settings of scale that are not the paper's: width: 8 instead of 512." in lines

@@ -28,6 +28,8 @@ from transformer_dynamics.scan_and_snap.theory.growth import (
 )
 from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats, sequence_classes
 
+LEAST_PATH = 1e-6
+"""Length of a path of attention below which its motion is rounding."""
 OF_THE_PAPER = "syn_"
 """Beginning of the names of the paper's mixtures."""
 
@@ -153,6 +155,8 @@ def fastest_motion_over_transition(attention: Measured, metrics: MetricSettings)
     found, _ = runs_past_transition(attention, metrics)
     motion = np.abs(np.diff(found.array, axis=1, prepend=found.array[:, :1]))
     paths = motion.sum(axis=-1).mean(axis=-1).cumsum(axis=1)
+    if not (paths[:, -1] > LEAST_PATH).all():
+        raise UnmeasurableError("attention does not move, so that no update is the fastest")
     fastest = [
         [
             turn_time(pd.DataFrame({"iteration": found.iterations, "growth": path}), metrics.turn)
