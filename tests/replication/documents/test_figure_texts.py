@@ -45,18 +45,26 @@ def test_the_text_of_every_figure_is_checked(monkeypatch, caption, message):
 
 
 @pytest.mark.parametrize(
-    ("plain", "message"),
+    ("changes", "message"),
     [
-        ("faster " * 13, "example: registry.yaml: abstracts: 'We show that it learns large dire"),
-        ('{{ verdict("C9").seeds }}', "plain: cannot be cited: there is no verdict on claim C9"),
+        (
+            {"plain": "faster " * 13},
+            "example: registry.yaml: abstracts: 'We show that it learns large dire",
+        ),
+        (
+            {"plain": '{{ verdict("C9").seeds }}'},
+            "plain: cannot be cited: there is no verdict on claim C9",
+        ),
+        ({"plain": "faster by 31"}, "plain: the number in 'faster by 31' is typed; cite it"),
+        ({"departs": {"momentum": "None."}}, "paper_settings > regime in momentum; remove it"),
     ],
 )
-def test_plain_lines_are_short_and_cite_what_is_there(plain, message):
+def test_what_stands_beside_a_mark_is_checked(changes, message):
     jobs = JOBS.studies["example"]
     told = StudyResults(jobs, read_reference(reference_folder(ROOT, "example"))[0])
     check_texts([told])
     [abstract] = jobs.registry.abstracts
-    sentence = abstract.sentences[1].model_copy(update={"plain": plain})
+    sentence = abstract.sentences[1].model_copy(update=changes)
     abstract = abstract.model_copy(update={"sentences": [sentence]})
     registry = jobs.registry.model_copy(update={"abstracts": [abstract]})
     with pytest.raises(InputError, match=re.escape(message)):

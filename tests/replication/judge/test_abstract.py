@@ -165,7 +165,7 @@ def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
         ({"words": "A.", "mark": "not tested"}, "has a mark and says why"),
         ({"words": "A.", "study": "other", "why": "so"}, "has a mark and says why"),
         ({"words": "A.", "claims": ["C1", "C1"]}, "C1 is repeated"),
-        ({"words": "A.", "claims": ["C9"]}, "abstracts: unknown key 'C9'"),
+        ({"words": "A.", "claims": ["C9"]}, "abstracts: 'A.': unknown key 'C9'"),
         ({"words": "A.", "claims": ["F1"]}, "F1 is a finding or has no quote; only what"),
         ({"words": "A.", "claims": ["F2"]}, "F2 is a finding or has no quote; only what"),
         ({"words": "A.", "mark": "holds", "why": "I say so"}, "'not tested' or 'no empirical"),
@@ -243,8 +243,9 @@ def test_what_limits_a_mark_stands_beside_it():
 
 def test_errata_of_a_sentence_are_errata_and_cited_claims_exist():
     for changes, message in (
-        ({"errata": ["B1"]}, "B1 is no erratum: It rises."),
-        ({"plain": '{{ verdict("C1").seeds }}'}, "unknown key 'C1'"),
+        ({"errata": ["B1"]}, "B1 is no erratum, name it under claims: It rises."),
+        ({"plain": '{{ verdict("C1").seeds }}'}, "'It rises.': unknown key 'C1'"),
+        ({"plain": "It does.", "mark": "no empirical statement", "why": "None."}, "judged here"),
     ):
         sentence = {"words": "It rises.", "claims": ["A1"], **changes}
         with pytest.raises(InputError, match=message):
