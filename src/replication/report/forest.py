@@ -1,7 +1,8 @@
 """Geometry of a forest plot: its axis and its rows, one per comparison."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from replication.figures.typeset import number, power_of_ten, typeset
@@ -45,6 +46,9 @@ class Plot(NamedTuple):
     """Place of 0, if that is within the axis."""
     ticks: list[tuple[float, str]]
     """Place and number of each mark of the axis."""
+    bands: list[tuple[float | None, float | None, float, float]]
+    """Least and largest claimed value of successive rows with the same, their upper edge and their
+    height."""
     rows: list[tuple[Comparison, str, str]]
     """Comparisons with the name, shortened if long, and the estimate with interval."""
     place: Callable[[float], float]
@@ -61,11 +65,11 @@ def forest_plot(comparisons: Sequence[Comparison]) -> Plot:
     dense = len(comparisons) > _DENSE_FROM
     height, top = (_DENSE_ROW, 30) if dense else (_ROW, 8)
     texts = [estimate_in_words(item, number) for item in comparisons]
-    right = WIDTH - max(map(_breadth, texts)) - _BEYOND_NUMBERS
+    right = round(WIDTH - max(map(_breadth, texts)) - _BEYOND_NUMBERS, 1)
     longest = right - _SHORTEST_AXIS - _MARGIN - 14
     labels = [_shorten(item.cell, longest) for item in comparisons]
     rows = list(zip(comparisons, labels, texts, strict=True))
-    left = _MARGIN + max(map(_breadth, labels)) + 14
+    left = round(_MARGIN + max(map(_breadth, labels)) + 14, 1)
     values = [value for item in comparisons for value in _values(item)]
     positive = [value for value in values if value > 0]
     logarithmic = bool(
@@ -90,9 +94,19 @@ def forest_plot(comparisons: Sequence[Comparison]) -> Plot:
         axis_above=dense,
         zero=None if logarithmic or not first <= 0 <= last else place(0),
         ticks=[(place(value), name(value)) for value in ticks],
+        bands=[*_bands(comparisons, top, height)],
         rows=rows,
         place=place,
     )
+
+
+def _bands(
+    comparisons: Sequence[Comparison], top: float, height: float
+) -> Iterator[tuple[float | None, float | None, float, float]]:
+    for (lower, upper), same in groupby(comparisons, lambda item: (item.lower, item.upper)):
+        reach = height * len([*same])
+        yield lower, upper, top, reach
+        top += reach
 
 
 def _values(item: Comparison) -> list[float]:

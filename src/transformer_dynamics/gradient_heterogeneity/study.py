@@ -360,7 +360,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
                 for name, case in settings.heterogeneity.cases.items()
             },
         },
-        "pairs": _small_pairs(settings.pairs),
+        "pairs": _small_pairs(settings.pairs) | {"seeds": [1, 2]},
         "scaled_pairs": _small_pairs(settings.scaled_pairs),
     }
 
