@@ -185,7 +185,7 @@ READ = {
         " energy_multi_weak_tuned energy_multi_strong_tuned"
     ): "J20d J20e",
     "energy_multi_weak energy_multi_strong": "J20f",
-    "akorn": "J21 J22 J25c",
+    "akorn": "J21 J22 J23b J25c",
     "akorn_more akorn_votes": "J26 J26b J26c",
     drawn("akorn"): "J21b J23 J23c J24b J24c",
     "akorn_untrained akorn": "J21c J21d",
