@@ -191,7 +191,8 @@ def _tuned(spread: SpreadOf) -> pd.DataFrame:
 
 
 def _deepest(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["depth"] == rows["depth"].max()]
+    deepest: pd.DataFrame = rows[rows["depth"] == rows["depth"].max()]
+    return deepest
 
 
 def _by_placement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:

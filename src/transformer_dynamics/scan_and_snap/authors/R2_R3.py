@@ -32,8 +32,8 @@ print("smallest ln chi_l0/(2 f_nl0^2(0) B_n), which is 1 or more by (12), B_n = 
 low, high, share = [1, 1, 2], [2, 3, 3], p[3, 0] ** 2 / (p[:, 0] ** 2).sum()
 start = (p[high, :1] / p[low, :1]) ** 2
 for ratio in (1, 10, 100, 1000):
-    settings = (0, TIMES[-1]), np.zeros(51), "DOP853", TIMES
-    z = solve_ivp(rate, *settings, args=(ETA_Y / ratio,), rtol=1e-8, atol=1e-10).y[40:]
+    at = (0, float(TIMES[-1])), np.zeros(51)
+    z = solve_ivp(rate, *at, "DOP853", TIMES, args=(ETA_Y / ratio,), rtol=1e-8, atol=1e-10).y[40:]
     gain = start / (start - 1) * np.expm1(2 * (z[high] - z[low])) / np.expm1(2 * z[high])
     furthest = gain.flat[np.abs(gain - 1).argmax()]
     print(f"  eta_Y/eta_Z = {ratio}: {furthest:.3g}; {(z[3] / share / z[10]).min():.3g}")
