@@ -393,6 +393,7 @@ def _values(rows: "pd.DataFrame") -> tuple[str, ...]:
     if not bounds:
         return (found,)
     both = f"{found}, {needed}"
+    # In one line if it keeps a distance from the next column.
     return (both,) if width(both, SMALL) < HOLD - VALUES - 0.06 else (f"{found},", needed)
 
 

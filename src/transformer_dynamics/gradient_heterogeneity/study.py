@@ -11,7 +11,6 @@ from replication.study.seeds import Seeds, batches, seed_list
 from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import EncoderJob, TextJob, TextName
 from transformer_dynamics.gradient_heterogeneity.settings.configuration import (
-    HEADS,
     HETEROGENEITY,
     PAIRS,
     SCALED_PAIRS,
@@ -90,7 +89,10 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     return (
         trained
         | {
-            **{name: _heads(settings, name, shared, computation) for name in HEADS},
+            **{
+                name: _heads(settings, heads, shared, computation)
+                for name, heads in settings.heads_by_experiment.items()
+            },
             HETEROGENEITY: _measured(
                 settings, "measured_networks", heterogeneity.jobs(shared), heterogeneity.seeds
             ),
@@ -222,9 +224,8 @@ def text_jobs(settings: Settings, name: TextName, *kinds: str) -> list[tuple[str
 
 
 def _heads(
-    settings: Settings, name: str, shared: SharedSettings, computation: Computation
+    settings: Settings, heads: Heads, shared: SharedSettings, computation: Computation
 ) -> Experiment:
-    heads: Heads = getattr(settings, name)
     jobs = heads.jobs(shared)
     kinds = ("tokens", "features")
     parts = batches(seed_list(heads.seeds), computation.seeds_per_job)
@@ -268,10 +269,10 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         },
         **{
             name: {
-                "tasks": _only([*getattr(settings, name).tasks], random),
-                "seeds": [random.choice(seed_list(getattr(settings, name).seeds))],
+                "tasks": _only([*heads.tasks], random),
+                "seeds": [random.choice(seed_list(heads.seeds))],
             }
-            for name in HEADS
+            for name, heads in settings.heads_by_experiment.items()
         },
         "heterogeneity": _one_network(settings.heterogeneity, random),
         "pairs": _one_pair(settings.pairs, random),
@@ -335,7 +336,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         },
         **{
             name: {
-                "tasks": dict.fromkeys(getattr(settings, name).tasks)
+                "tasks": dict.fromkeys(heads.tasks)
                 | {
                     "two": {"texts": "trec6", "classes": 2},
                     "six": {"texts": "trec6"},
@@ -347,7 +348,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
                 "slice": 8,
                 "seeds": [1, 2, 3],
             }
-            for name in HEADS
+            for name, heads in settings.heads_by_experiment.items()
         },
         "heterogeneity": {
             "seeds": [1],

@@ -86,8 +86,8 @@ class Settings(StudySettings):
             for name, case in grid.cases.items():
                 where = f"experiments > {experiment} > cases > {name} > network"
                 self._check_network(where, case.network)
-        for experiment in HEADS:
-            for name, task in getattr(self, experiment).tasks.items():
+        for experiment, heads in self.heads_by_experiment.items():
+            for name, task in heads.tasks.items():
                 self._check_set(f"{experiment} > tasks > {name}", task.texts)
         for name, measured in self.heterogeneity.cases.items():
             where = f"heterogeneity > cases > {name} > network"
@@ -96,6 +96,11 @@ class Settings(StudySettings):
             self._check_drawn(f"{name} > drawn", pairs.drawn)
             _check_single(f"{name} > drawn", pairs.drawn)
         return self
+
+    @property
+    def heads_by_experiment(self) -> dict[str, Heads]:
+        """Heads on features that stay, by name of the experiment."""
+        return {name: getattr(self, name) for name in HEADS}
 
     def _check_network(self, where: str, network: NetworkSetting) -> None:
         if isinstance(network, DrawnTexts):
