@@ -93,8 +93,8 @@ config["captions"] = Captions(JOBS)
 # Variables by which a user's shell changes every other shell must not reach the shell of a job.
 for name in surroundings.shell_variables():
     del os.environ[name]
-# Resources of a training job for a scheduler, besides memory and time.
-ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
+# Without one, jobs have no such resource.
+HAS_GPU = CONFIGURATION.computation.device == "cuda"
 
 
 def refuse_unknown_targets():

@@ -26,7 +26,7 @@ for made, (path, doing) in MADE_BY_STUDY.items():
         benchmark:
             f"{LOG}.benchmark.tsv"
         resources:
-            **(ACCELERATOR if made == "runs" else {}),
+            **({"gpu": FILE.gpus} if HAS_GPU else {}),
             mem_mb=FILE.memory,
             runtime=FILE.minutes,
         params:

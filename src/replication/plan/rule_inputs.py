@@ -100,6 +100,10 @@ class RuleFunctions:
         """Return the limit of the run time in minutes; more after every failure."""
         return max(task.minutes for task in self._tasks(wildcards)) * attempt
 
+    def gpus(self, wildcards: Any) -> int:
+        """Return the number of GPUs that the job needs."""
+        return int(any(task.device == "cuda" for task in self._tasks(wildcards)))
+
     def _paths(self, wildcards: Any) -> list[str]:
         return _fill(self.keys, wildcards)
 

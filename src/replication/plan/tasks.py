@@ -59,6 +59,8 @@ class Task(NamedTuple):
     """Limit of the run time in minutes."""
     operations: float = 0.0
     """Floating-point operations, see `Job`."""
+    device: str = "cpu"
+    """Device that computes, see `Job`."""
     gaps: tuple[str, ...] = ()
     """Patterns of the names of arrays that may hold values that are not finite."""
     batch: str = ""
@@ -138,7 +140,8 @@ class Tasks:
         plain, settings = self._dumped(job.settings)
         return Task(
             stage, program, function, plain, settings, job.seeds, reads,
-            memory=job.memory, minutes=job.minutes, operations=job.operations, gaps=job.gaps,
+            memory=job.memory, minutes=job.minutes, operations=job.operations,
+            device=getattr(job.settings, "device", "cpu"), gaps=job.gaps,
         )  # fmt: skip
 
     def _evidence(self, claim: str, variant: str) -> Task:

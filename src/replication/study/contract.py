@@ -73,7 +73,8 @@ class Job(NamedTuple):
     program: str
     """Module of the study's folder, or full name of any module."""
     settings: Strict
-    """Settings of the program; jobs that share settings share the object."""
+    """Settings of the program; jobs that share settings share the object. If their `device` is
+    `cuda`, the job asks for one GPU."""
     seeds: tuple[int, ...] = ()
     """Seeds that the file covers; none if it depends on no seed."""
     reads: tuple[str, ...] = ()
@@ -83,7 +84,7 @@ class Job(NamedTuple):
     minutes: int = 30
     """Longest time in minutes."""
     operations: float = 0.0
-    """Floating-point operations of the matrix products of a training; 0 if not counted."""
+    """Floating-point operations of the matrix products of a job; 0 if not counted."""
     gaps: tuple[str, ...] = ()
     """Patterns of the names of arrays of runs in which values that are not finite have a meaning to
     the metrics, such as *not measured at this update*. A seed with such a value in any other array
