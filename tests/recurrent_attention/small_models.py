@@ -26,7 +26,7 @@ MODELS = {
 
 def job(model, how):
     """What `measure` takes, without what only training reads."""
-    return SimpleNamespace(train=SimpleNamespace(model=model), settings=how)
+    return SimpleNamespace(train=SimpleNamespace(model=model), settings=how, device="cpu")
 
 
 def run(model, seeds=(1, 2)):

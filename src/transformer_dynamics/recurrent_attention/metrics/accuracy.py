@@ -34,7 +34,7 @@ def measure(job: MetricJob[Accuracy], runs: Iterable[Run], data: Sequence[Boards
     (boards,) = data
     model, rows = job.train.model, []
     for run in runs:
-        parameters = run_parameters(run)
+        parameters = run_parameters(run, place=job.device)
         for split, name in SPLITS.items():
             shown = select_boards(boards, split)
             for draw in range(job.settings.draws):

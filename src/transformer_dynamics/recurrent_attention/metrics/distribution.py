@@ -1,7 +1,6 @@
 """All finite-time Lyapunov exponents of trained models along a few boards."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,16 +13,17 @@ from transformer_dynamics.recurrent_attention.metrics.trained_models import (
 from transformer_dynamics.recurrent_attention.settings.metrics import Distribution, MetricJob
 from transformer_dynamics.recurrent_attention.theory.exponents import (
     exponent_spectrum,
+    leading_exponents,
     trajectory_steps,
 )
-from transformer_dynamics.recurrent_attention.theory.jacobian import step_with_jacobian
+from transformer_dynamics.recurrent_attention.theory.products import jacobian_step
 from transformer_dynamics.recurrent_attention.theory.recurrence import effective_weights
 
 
 def measure(
     job: MetricJob[Distribution], runs: Iterable[Run], data: Sequence[Boards]
 ) -> pd.DataFrame:
-    """Return every exponent of T steps that is not null, in float64.
+    """Return every exponent of T steps that is not null, or the largest ones, in float64.
 
     Returns:
         Columns seed, board, index (from 0, of descending exponents) and exponent; none of a board
@@ -33,10 +33,15 @@ def measure(
     for seed, own, inputs, start in seed_starts(job, runs, data):
         weights = effective_weights(model, own)
         for board in range(job.settings.boards):
-            step = partial(step_with_jacobian, model, own, weights, inputs=inputs[board])
+            step = jacobian_step(model, own, weights, inputs[board])
             steps = trajectory_steps(step, start[board], job.settings.steps)
             if steps[-1].is_finite:
-                found = exponent_spectrum(steps)
+                most = job.settings.largest
+                found = (
+                    leading_exponents(steps, most).cpu().numpy()
+                    if most
+                    else exponent_spectrum(steps)
+                )
                 columns = {"seed": seed, "board": board, "index": np.arange(len(found))}
                 rows.append(pd.DataFrame(columns | {"exponent": found}))
     empty = pd.DataFrame({"seed": [0], "board": [0], "index": [0], "exponent": [0.0]}).iloc[:0]

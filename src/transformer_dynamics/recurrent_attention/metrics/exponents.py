@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import floor, log, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
@@ -21,13 +21,15 @@ from transformer_dynamics.recurrent_attention.metrics.trained_models import (
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import Exponents, MetricJob
 from transformer_dynamics.recurrent_attention.settings.models import Network
+from transformer_dynamics.recurrent_attention.theory import products
 from transformer_dynamics.recurrent_attention.theory.exponents import (
     leading_exponents,
     long_time_exponents,
     mean_exponent,
     trajectory_steps,
 )
-from transformer_dynamics.recurrent_attention.theory.jacobian import Step, step_with_jacobian
+from transformer_dynamics.recurrent_attention.theory.jacobian import Step
+from transformer_dynamics.recurrent_attention.theory.products import jacobian_step
 from transformer_dynamics.recurrent_attention.theory.recurrence import (
     Parameters,
     effective_weights,
@@ -68,15 +70,17 @@ def measure(job: MetricJob[Exponents], runs: Iterable[Run], data: Sequence[Board
     model, rows = job.train.model, []
     shown = select_boards(boards, SPLIT, job.settings.boards)
     for run in runs:
-        parameters = run_parameters(run, torch.float64)
+        parameters = run_parameters(run, torch.float64, job.device)
         long = largest_long_exponents(
             model, parameters, BoardTensors(*(part[:1] for part in shown)), job.settings
         )
-        for (seed, own), largest in zip(seed_parameters([run]), long, strict=True):
+        for (seed, own), largest in zip(
+            seed_parameters([run], place=job.device), long, strict=True
+        ):
             inputs, start = initial_conditions(model, own, shown)
             weights = effective_weights(model, own)
             for board in range(job.settings.boards):
-                step = partial(step_with_jacobian, model, own, weights, inputs=inputs[board])
+                step = jacobian_step(model, own, weights, inputs[board])
                 found = finite_time_exponents(
                     step, start[board], job.settings.steps, job.settings.leading
                 )
@@ -85,7 +89,7 @@ def measure(job: MetricJob[Exponents], runs: Iterable[Run], data: Sequence[Board
 
 
 def finite_time_exponents(
-    step: Callable[[Tensor], Step], start: Tensor, loops: int, leading: int
+    step: Callable[[Tensor], Step[Any]], start: Tensor, loops: int, leading: int
 ) -> BoardExponents:
     """Return the exponents of T steps.
 
@@ -103,9 +107,9 @@ def finite_time_exponents(
     in_single = 2 * loops * highest <= LARGEST_SINGLE and all(
         bool(torch.isfinite(each.tokens.float()).all()) for each in steps
     )
-    return BoardExponents(
-        highest, float(largest.mean()), float(mean_exponent(steps)), True, in_single
-    )
+    by_products = isinstance(steps[0].jacobian, products.Products)
+    nonnull, _ = products.mean_exponent(steps) if by_products else (mean_exponent(steps), None)
+    return BoardExponents(highest, float(largest.mean()), float(nonnull), True, in_single)
 
 
 @torch.no_grad()

@@ -1,7 +1,6 @@
 """Trained models that are changed afterwards: other step sizes, weights or inputs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -26,7 +25,7 @@ from transformer_dynamics.recurrent_attention.metrics.trained_models import (
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Perturbed
 from transformer_dynamics.recurrent_attention.settings.models import Model, Network
 from transformer_dynamics.recurrent_attention.theory.attention import Weights
-from transformer_dynamics.recurrent_attention.theory.jacobian import step_with_jacobian
+from transformer_dynamics.recurrent_attention.theory.products import jacobian_step
 from transformer_dynamics.recurrent_attention.theory.recurrence import Parameters, effective_weights
 from transformer_dynamics.recurrent_attention.training.network import readout_logits
 
@@ -64,7 +63,9 @@ def measure(job: MetricJob[Perturbed], runs: Iterable[Run], data: Sequence[Board
     model, rows = job.train.model, []
     whole = select_boards(boards, SPLIT)
     for run in runs:
-        single, double = (seed_parameters([run], dtype) for dtype in (torch.float32, torch.float64))
+        single, double = (
+            seed_parameters([run], dtype, job.device) for dtype in (torch.float32, torch.float64)
+        )
         for (seed, own), (_, precise) in zip(single, double, strict=True):
             pairs = zip(
                 changed_models(model, own, job.settings),
@@ -111,7 +112,7 @@ def mean_exponents(
     inputs, start = initial_conditions(model, parameters, shown, factor=changed.inputs)
     found = [
         finite_time_exponents(
-            partial(step_with_jacobian, model, parameters, weights, inputs=inputs[board]),
+            jacobian_step(model, parameters, weights, inputs[board]),
             start[board],
             settings.loops,
             settings.leading,

@@ -1,6 +1,7 @@
 """The pseudo-energy along the iterations, and how far the Jacobian of attention explains it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from math import nan
 
 import pandas as pd
@@ -15,10 +16,19 @@ from transformer_dynamics.recurrent_attention.metrics.trained_models import (
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, PseudoEnergy
 from transformer_dynamics.recurrent_attention.theory import pseudo_energy as theory
-from transformer_dynamics.recurrent_attention.theory.attention import attention_probabilities
+from transformer_dynamics.recurrent_attention.theory.attention import (
+    Weights,
+    attention,
+    attention_probabilities,
+)
 from transformer_dynamics.recurrent_attention.theory.jacobian import (
     attention_jacobian,
     value_output_matrices,
+)
+from transformer_dynamics.recurrent_attention.theory.products import (
+    MOST_ROWS,
+    Products,
+    leading_directions,
 )
 from transformer_dynamics.recurrent_attention.theory.recurrence import (
     Parameters,
@@ -60,8 +70,8 @@ def _rows(
     first = attention_probabilities(start, weights, model.heads, beta)
     # What does not change along the iterations has one eigenbasis per board.
     bases = [
-        theory.leading_directions(theory.frozen_jacobian(shares, mixed), settings.share)
-        for shares in first[: settings.eigenbases]
+        _frozen_directions(at, shares, mixed, settings.share)
+        for at, shares in zip(start[: settings.eigenbases], first, strict=False)
     ]
     along = trajectory(model, parameters, weights, start, inputs)
     for t, tokens in zip(range(settings.steps), along, strict=False):
@@ -79,12 +89,29 @@ def _rows(
             contributions = dict.fromkeys(CONTRIBUTIONS, nan)
             # One board at a time: the matrices of all of them would not fit for larger boards.
             if board < settings.eigenbases:
-                exact = attention_jacobian(own, weights, model.heads, beta)
-                now = theory.frozen_jacobian(shares[board], mixed)
                 spans = (
-                    *(theory.leading_directions(each, settings.share) for each in (exact, now)),
+                    _attention_directions(own, weights, model.heads, beta, settings.share),
+                    _frozen_directions(own, shares[board], mixed, settings.share),
                     bases[board],
                 )
                 found = (theory.contribution(own, basis) for basis in spans)
                 contributions = dict(zip(CONTRIBUTIONS, found, strict=True))
             yield {"board": board, "t": t, **row, **contributions}
+
+
+def _attention_directions(
+    tokens: Tensor, weights: Weights, heads: int, beta: float, share: float
+) -> Tensor:
+    """Return the leading directions of the Jacobian of attention."""
+    if tokens.numel() > MOST_ROWS:
+        attend = partial(attention, weights=weights, heads=heads, beta=beta)
+        return leading_directions(Products.of(attend, tokens), share)
+    return theory.leading_directions(attention_jacobian(tokens, weights, heads, beta), share)
+
+
+def _frozen_directions(tokens: Tensor, shares: Tensor, mixed: Tensor, share: float) -> Tensor:
+    """Return the leading directions of the Jacobian of attention whose P_h stays."""
+    if tokens.numel() > MOST_ROWS:
+        attend = partial(theory.frozen_attention, shares=shares, mixed=mixed)
+        return leading_directions(Products.of(attend, tokens), share)
+    return theory.leading_directions(theory.frozen_jacobian(shares, mixed), share)

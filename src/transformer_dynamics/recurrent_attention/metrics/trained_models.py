@@ -10,6 +10,7 @@ from torch import Tensor
 
 from replication.base.random_streams import generator
 from replication.study.contract import Run
+from replication.study.devices import device
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob
 from transformer_dynamics.recurrent_attention.settings.models import Model, Network
 from transformer_dynamics.recurrent_attention.theory.attention import Weights
@@ -37,21 +38,28 @@ class BoardTensors(NamedTuple):
         return self.digits == 0
 
 
-def run_parameters(run: Run, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
-    """Return the parameters of all seeds of a run by name, the seed first."""
+def run_parameters(
+    run: Run, dtype: torch.dtype = torch.float32, place: str = "cpu"
+) -> dict[str, Tensor]:
+    """Return the parameters of all seeds of a run by name, the seed first, on a device.
+
+    Raises:
+        InputError: if the device is not there.
+    """
+    there = device(place)
     return {
-        name: torch.from_numpy(np.array(value)).to(dtype)
+        name: torch.from_numpy(np.array(value)).to(there, dtype)
         for name, value in run.arrays.items()
         if name not in NOT_PARAMETERS
     }
 
 
 def seed_parameters(
-    runs: Iterable[Run], dtype: torch.dtype = torch.float64
+    runs: Iterable[Run], dtype: torch.dtype = torch.float64, place: str = "cpu"
 ) -> Iterator[tuple[int, dict[str, Tensor]]]:
     """Yield every seed of all runs with its parameters by name, without the axis of seeds."""
     for run in runs:
-        parameters = run_parameters(run, dtype)
+        parameters = run_parameters(run, dtype, place)
         for index, seed in enumerate(run.seeds):
             yield seed, {name: tensor[index] for name, tensor in parameters.items()}
 
@@ -88,8 +96,8 @@ def initial_conditions(
         draw: of the noise.
         factor: of C.
     """
-    digits = shown.digits.expand(*parameters["eta"].shape, -1, -1)
-    noise = initial_noise(split, draw, shown, model).to(parameters["eta"].dtype)
+    digits = shown.digits.to(parameters["eta"].device).expand(*parameters["eta"].shape, -1, -1)
+    noise = initial_noise(split, draw, shown, model).to(parameters["eta"])
     inputs = factor * embed_digits(parameters, digits)
     return inputs, initial_tokens(model, parameters, inputs, digits == 0, noise)
 
@@ -100,7 +108,7 @@ def seed_starts(
     """Yield every seed with its parameters, C and X_0 on the first boards, in float64."""
     (boards,) = data
     shown = select_boards(boards, SPLIT, job.settings.boards)
-    for seed, own in seed_parameters(runs):
+    for seed, own in seed_parameters(runs, place=job.device):
         yield seed, own, *initial_conditions(job.train.model, own, shown)
 
 
@@ -128,6 +136,7 @@ def solved_shares(logits: Tensor, boards: BoardTensors) -> tuple[Tensor, Tensor]
         logits: [seed, board, S, digits]; where they are not finite, they predict nothing.
         boards: the boards.
     """
+    logits = logits.cpu()
     is_right = (logits.argmax(dim=-1) + 1 == boards.solutions) & logits.isfinite().all(dim=-1)
     whole = (is_right | ~boards.blank).all(dim=-1).double().mean(dim=-1)
     return whole, (is_right & boards.blank).sum(dim=(1, 2)) / boards.blank.sum()

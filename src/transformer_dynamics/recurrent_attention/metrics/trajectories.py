@@ -51,18 +51,18 @@ def measure(
         for kind in (ORIGINAL, SPREAD, SMALL)
     }
     for run in runs:
-        parameters = run_parameters(run, torch.float64)
+        parameters = run_parameters(run, torch.float64, job.device)
         inputs, start = initial_conditions(model, parameters, shown)
         warm = final_tokens(model, parameters, start, inputs, settings.warm_up)
-        perturbed = warm + _perturbations(settings, model, warm.shape[-2])
+        perturbed = warm + _perturbations(settings, model, warm.shape[-2]).to(warm)
         weights = effective_weights(model, parameters)
         along = trajectory(model, parameters, weights, perturbed, inputs.expand_as(perturbed))
         rows = []
         for t, tokens in zip(range(settings.steps + 1), along, strict=False):
             at = [place for place, kind in enumerate(kinds) if t in kept[kind]]
             if at:
-                distance = (tokens - tokens[:, :1]).abs().sum(dim=(-2, -1))[:, at].numpy()
-                coordinate = tokens[:, at, 0, 0].numpy()
+                distance = (tokens - tokens[:, :1]).abs().sum(dim=(-2, -1))[:, at].cpu().numpy()
+                coordinate = tokens[:, at, 0, 0].cpu().numpy()
                 rows.append((t, at, distance, coordinate))
         for index, seed in enumerate(run.seeds):
             tables += [

@@ -35,7 +35,8 @@ def measure(job: TuningJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.D
     found: list[tuple[object, ...]] = []
     for run in runs:
         train = job.runs[run.name]
-        parameters, loops = run_parameters(run), sorted({train.training.loops, job.loops})
+        parameters = run_parameters(run, place=job.device)
+        loops = sorted({train.training.loops, job.loops})
         inputs, start = initial_conditions(train.model, parameters, shown, SPLIT)
         for done, logits in logits_along_loops(train.model, parameters, start, inputs, loops):
             shares = zip(

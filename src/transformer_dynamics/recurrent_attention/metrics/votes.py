@@ -51,7 +51,7 @@ def measure(job: MetricJob[Votes], runs: Iterable[Run], data: Sequence[Boards]) 
     shown = select_boards(boards, SPLIT, job.settings.boards)
     tables = []
     for run in runs:
-        ballots = cast_ballots(job, run_parameters(run), shown)
+        ballots = cast_ballots(job, run_parameters(run, place=job.device), shown)
         for rule, right in solved_by_rule(ballots, shown).items():
             solved = right.double().mean(dim=-1).tolist()
             tables.append(pd.DataFrame({"seed": run.seeds, "rule": rule, "solved": solved}))
@@ -81,7 +81,8 @@ def _cast_one_draw(
         for tokens in islice(along, loops)
     ]
     predicted = readout_logits(parameters, next(along)).argmax(dim=-1) + 1
-    return predicted, torch.stack(energies).sum(dim=0), energies[-1]
+    found = predicted, torch.stack(energies).sum(dim=0), energies[-1]
+    return found[0].cpu(), found[1].cpu(), found[2].cpu()
 
 
 def solved_by_rule(ballots: Ballots, shown: BoardTensors) -> dict[str, Tensor]:

@@ -41,13 +41,18 @@ class Exponents(Strict):
     most."""
 
 
+Largest = Annotated[Count | None, Field(exclude_if=lambda count: count is None)]
+
+
 class Distribution(Strict):
-    """All finite-time Lyapunov exponents along a few boards."""
+    """All finite-time Lyapunov exponents along a few boards, or the largest of them."""
 
     boards: Count
     """Number of boards."""
     steps: Count
     """Number T of steps."""
+    largest: Largest = None
+    """Number of the largest exponents that are kept; all, if it is left out."""
 
 
 class Spectrum(Strict):
@@ -57,6 +62,9 @@ class Spectrum(Strict):
     """Number of boards."""
     steps: Count
     """Number of steps before the one whose eigenvalues are computed."""
+    largest: Largest = None
+    """Number of eigenvalues of largest modulus, and of largest |imaginary part|, that are kept;
+    all, if it is left out."""
 
 
 class Perturbed(Strict):
@@ -178,6 +186,11 @@ class MetricJob(Strict, Generic[MetricSettings]):
     """Training that made the runs."""
     settings: MetricSettings
     """Settings of the metric."""
+
+    @property
+    def device(self) -> str:
+        """Device that computes, that of the training."""
+        return self.train.device
 
 
 class WeightsJob(Strict):

@@ -32,3 +32,9 @@ class TuningJob(Strict):
     """Number T of loops of the choice, besides that of training."""
     metric: Literal["solved", "fingerprint"]
     """Table that is made."""
+
+    @property
+    def device(self) -> str:
+        """Device that computes: fingerprints need no other than the processor."""
+        devices = {train.device for train in self.runs.values()}
+        return devices.pop() if self.metric == "solved" else "cpu"

@@ -6,6 +6,7 @@ exactly; such null directions are left out by their count, as their round-off is
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,14 +16,16 @@ from torch import Tensor
 from torch.func import vjp, vmap
 
 from replication.base.errors import InputError
-from transformer_dynamics.recurrent_attention.theory.jacobian import Step
+from transformer_dynamics.recurrent_attention.theory.jacobian import Matrix, Step
 
 Floats = NDArray[np.float64]
 Map = Callable[[Tensor], Tensor]
 """Map of tokens [..., S, D] to tokens; leading axes do not see each other."""
 
 
-def trajectory_steps(step: Callable[[Tensor], Step], start: Tensor, loops: int) -> list[Step]:
+def trajectory_steps(
+    step: Callable[[Tensor], Step[Matrix]], start: Tensor, loops: int
+) -> list[Step[Matrix]]:
     """Return the steps of a trajectory; it ends with the first that is not finite.
 
     Args:
@@ -41,7 +44,7 @@ def trajectory_steps(step: Callable[[Tensor], Step], start: Tensor, loops: int) 
     return steps
 
 
-def mean_exponent(steps: Sequence[Step]) -> Tensor:
+def mean_exponent(steps: Sequence[Step[Tensor]]) -> Tensor:
     """Return the mean of the exponents that are not null [...].
 
     Their sum is that of the log-volumes by which each step maps the tangent space that the step
@@ -55,7 +58,7 @@ def mean_exponent(steps: Sequence[Step]) -> Tensor:
     Returns:
         [...], -inf if a step loses more than its null directions.
     """
-    total = torch.zeros(steps[0].jacobian.shape[:-2], dtype=steps[0].jacobian.dtype)
+    total = steps[0].jacobian.new_zeros(steps[0].jacobian.shape[:-2])
     outside = null_space(steps[0])
     for step in steps:
         total = total + torch.linalg.slogdet(step.jacobian + step.normals @ outside.mT).logabsdet
@@ -63,7 +66,7 @@ def mean_exponent(steps: Sequence[Step]) -> Tensor:
     return total / (len(steps) * (outside.shape[-2] - outside.shape[-1]))
 
 
-def leading_exponents(steps: Sequence[Step], count: int, *, tolerance: float = 1e-6) -> Tensor:
+def leading_exponents(steps: Sequence[Step[Any]], count: int, *, tolerance: float = 1e-6) -> Tensor:
     """Return the largest exponents, by block Lanczos iteration with thin products of the steps.
 
     From below, the singular values of M V approach those of M = J_T ... J_1, V an orthonormal basis
@@ -82,11 +85,11 @@ def leading_exponents(steps: Sequence[Step], count: int, *, tolerance: float = 1
         InputError: if there are fewer exponents than asked for.
     """
     matrices = [step.jacobian for step in steps]
-    size = matrices[0].shape[-1]
+    size = steps[0].tokens.shape[-2:].numel()
     if not 1 <= count <= size:
         raise InputError(f"{count} exponents were asked for, and there are {size}")
     back = [matrix.mT for matrix in reversed(matrices)]
-    block = basis = _initial_frame(matrices[0], min(size, max(8, count)))
+    block = basis = _initial_frame(steps[0].tokens, min(size, max(8, count)))
     image, log_scale = _push_frame(matrices, basis)
     found = _image_exponents(image, log_scale, count, len(steps))
     while basis.shape[-1] < size:
@@ -104,7 +107,7 @@ def leading_exponents(steps: Sequence[Step], count: int, *, tolerance: float = 1
     return found
 
 
-def exponent_spectrum(steps: Sequence[Step]) -> Floats:
+def exponent_spectrum(steps: Sequence[Step[Tensor]]) -> Floats:
     """Return all exponents that are not null, descending, each to full precision [n - B].
 
     A product of matrices loses what lies 16 digits below its largest singular value. So it is kept
@@ -123,7 +126,7 @@ def exponent_spectrum(steps: Sequence[Step]) -> Floats:
     right: NDArray[np.floating] = np.eye(size)
     scale: NDArray[np.floating] = np.ones(size)
     for step in steps:
-        graded = (step.jacobian.numpy() @ left) * scale
+        graded = (step.jacobian.cpu().numpy() @ left) * scale
         left, triangle, order = qr(graded, mode="economic", pivoting=True, check_finite=False)
         kept = size - nulls
         left, triangle = left[:, :kept], triangle[:kept]
@@ -159,8 +162,8 @@ def long_time_exponents(
         [..., count] of the other steps.
     """
     shape = start.shape[-2:]
-    frame = _initial_frame(start.flatten(-2).unsqueeze(-1), count)
-    total = torch.zeros((*start.shape[:-2], count), dtype=start.dtype)
+    frame = _initial_frame(start, count)
+    total = start.new_zeros((*start.shape[:-2], count))
     tokens = start
     for index in range(loops):
         push = vmap(linear_maps(step, tokens)[0], in_dims=-1, out_dims=-1)
@@ -194,7 +197,7 @@ def linear_maps(function: Map, at: Tensor) -> tuple[Map, Map]:
     return lambda direction: push(direction)[0], lambda direction: pull(direction)[0]
 
 
-def null_space(step: Step) -> Tensor:
+def null_space(step: Step[Tensor]) -> Tensor:
     """Return an orthonormal basis [..., n, B] of the null space of a step's Jacobian.
 
     (J + L L^T) v = L c has J v = 0, as J leads nowhere along L.
@@ -208,17 +211,17 @@ def null_space(step: Step) -> Tensor:
 
 
 def _initial_frame(like: Tensor, width: int) -> Tensor:
-    """Return the same orthonormal vectors every time, [..., n, width] for axes like `like`."""
+    """Return the same orthonormal vectors every time, [..., n, width] for tokens [..., S, D]."""
     random = torch.Generator().manual_seed(0)
-    size = like.shape[-2]
-    drawn = torch.randn(size, width, generator=random, dtype=torch.float64).to(like.dtype)
+    size = like.shape[-2:].numel()
+    drawn = torch.randn(size, width, generator=random, dtype=torch.float64).to(like)
     basis: Tensor = torch.linalg.qr(drawn).Q
     return basis.expand(*like.shape[:-2], size, width)
 
 
-def _push_frame(matrices: Sequence[Tensor], frame: Tensor) -> tuple[Tensor, Tensor]:
+def _push_frame(matrices: Sequence[Any], frame: Tensor) -> tuple[Tensor, Tensor]:
     """Return the image of a frame over a scale [...], and the logarithm of that scale."""
-    log_scale = torch.zeros(frame.shape[:-2], dtype=frame.dtype)
+    log_scale = frame.new_zeros(frame.shape[:-2])
     for matrix in matrices:
         frame = matrix @ frame
         size = frame.abs().amax(dim=(-2, -1))

@@ -5,7 +5,7 @@ Tokens X are [..., S, D], and vec X is row-major: coordinate d of token s is s D
 broadcast against each other. Arguments of attention are those of `attention.py`.
 """
 
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -27,14 +27,16 @@ from transformer_dynamics.recurrent_attention.theory.recurrence import (
     unit_blocks,
 )
 
+Matrix = TypeVar("Matrix")
 
-class Step(NamedTuple):
+
+class Step(NamedTuple, Generic[Matrix]):
     """One step of a model, and its Jacobian."""
 
     tokens: Tensor
     """Tokens X' after the step [..., S, D]."""
-    jacobian: Tensor
-    """Jacobian dX'/dX [..., S D, S D]."""
+    jacobian: Matrix
+    """Jacobian dX'/dX [..., S D, S D]: a tensor, or `products.Products`."""
     normals: Tensor
     """Orthonormal basis of the directions that no X' reaches to first order [..., S D, B]: one
     per normalised block, none without normalisation."""
@@ -42,7 +44,8 @@ class Step(NamedTuple):
     @property
     def is_finite(self) -> bool:
         """True if all tokens and all entries of the Jacobian are numbers."""
-        return bool(torch.isfinite(self.tokens).all() and torch.isfinite(self.jacobian).all())
+        jacobian: Any = self.jacobian
+        return bool(self.tokens.isfinite().all() and jacobian.isfinite().all())
 
 
 def head_columns(weight: Tensor, heads: int) -> Tensor:
@@ -119,7 +122,7 @@ def multiply_blocks(blocks: Tensor, matrix: Tensor) -> Tensor:
 
 def step_with_jacobian(
     model: Model, parameters: Parameters, weights: Weights, tokens: Tensor, inputs: Tensor
-) -> Step:
+) -> Step[Tensor]:
     """Return one step, that of `recurrence.next_tokens`, with its Jacobian.
 
     Args:
@@ -148,7 +151,7 @@ def step_with_jacobian(
 
 def normalised_step(
     ahead: Tensor, jacobian: Tensor, block: int, gamma: Tensor | None = None
-) -> Step:
+) -> Step[Tensor]:
     """Return diag(gamma) Pi(Y) (5)-(6) with its Jacobian.
 
     The image of the Jacobian is normal to y/gamma in every block y.

@@ -1,6 +1,7 @@
-"""The largest singular value of a linear map that is too large to be written down."""
+"""Lanczos iteration on linear maps that are too large to be written down."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,10 +13,46 @@ from replication.base.errors import InputError
 Map = Callable[[Tensor], Tensor]
 
 
+class Tridiagonal(NamedTuple):
+    """A symmetric map in the basis of Lanczos' vectors."""
+
+    diagonal: list[float]
+    """Entries on the diagonal, one per iteration."""
+    beside: list[float]
+    """Entries beside it, one fewer."""
+    length: float
+    """Length of the part of the last image that is normal to all vectors."""
+
+
+def lanczos(square: Map, start: Tensor, most: int) -> Iterator[Tridiagonal]:
+    """Yield the tridiagonal matrix of a symmetric map after every iteration.
+
+    Every vector is made normal to all before, twice. The last one spans, with the others, all that
+    the map makes of the start.
+
+    Args:
+        square: v -> A v.
+        start: a vector of any shape.
+        most: number of iterations.
+    """
+    basis = (start / torch.linalg.vector_norm(start)).flatten().unsqueeze(0)
+    diagonal: list[float] = []
+    beside: list[float] = []
+    for _ in range(min(most, start.numel())):
+        image = square(basis[-1].reshape(start.shape)).flatten()
+        diagonal.append(float(image @ basis[-1]))
+        for _ in range(2):
+            image = image - basis.mT @ (basis @ image)
+        length = float(torch.linalg.vector_norm(image))
+        yield Tridiagonal([*diagonal], [*beside], length)
+        beside.append(length)
+        basis = torch.cat([basis, image.unsqueeze(0) / length])
+
+
 def largest_singular_value(
     push: Map, pull: Map, start: Tensor, tolerance: float = 1e-6, most: int = 500
 ) -> float:
-    """Return s by Lanczos iteration on J^T J, every vector made normal to all before.
+    """Return s by Lanczos iteration on J^T J.
 
     Args:
         push: v -> J v.
@@ -28,23 +65,11 @@ def largest_singular_value(
     Raises:
         InputError: if it takes more iterations, or meets what is not finite.
     """
-    vector = start / torch.linalg.vector_norm(start)
-    basis = vector.flatten().unsqueeze(0)
-    diagonal: list[float] = []
-    beside: list[float] = []
-    for _ in range(min(most, start.numel())):
-        image = pull(push(vector)).flatten()
-        diagonal.append(float(image @ basis[-1]))
+    for diagonal, beside, length in lanczos(lambda vector: pull(push(vector)), start, most):
         if not np.isfinite(diagonal[-1]):
             raise InputError("the map's image is not finite, so it has no largest singular value")
-        for _ in range(2):
-            image = image - basis.mT @ (basis @ image)
-        length = float(torch.linalg.vector_norm(image))
         top = (len(diagonal) - 1, len(diagonal) - 1)
         (square,), along = eigh_tridiagonal(diagonal, beside, select="i", select_range=top)
         if length * abs(along[-1, 0]) <= tolerance * square or len(diagonal) == start.numel():
             return float(np.sqrt(square))
-        beside.append(length)
-        basis = torch.cat([basis, image.unsqueeze(0) / length])
-        vector = basis[-1].reshape(start.shape)
     raise InputError(f"the largest singular value was not found in {most} iterations")

@@ -84,14 +84,24 @@ def leading_directions(jacobian: Tensor, share: float) -> Tensor:
         InputError: if so small a share of so few directions is none.
     """
     size = len(jacobian)
+    count = count_directions(share, size)
+    symmetric = (jacobian + jacobian.mT).cpu().numpy()
+    # Only the eigenvectors that count: a third of the time of all.
+    _, basis = eigh(symmetric, subset_by_index=(size - count, size - 1))
+    return torch.from_numpy(basis).to(jacobian)
+
+
+def count_directions(share: float, size: int) -> int:
+    """Return a share of some directions as their number, rounded down.
+
+    Raises:
+        InputError: if it is none.
+    """
     # Rounding of a share such as .29 of 100 must not lose a direction.
     count = floor(share * size + 1e-9)
     if count < 1:
         raise InputError(f"a share of {share:g} of {size} directions is less than one")
-    symmetric = (jacobian + jacobian.mT).numpy()
-    # Only the eigenvectors that count: a third of the time of all.
-    _, basis = eigh(symmetric, subset_by_index=(size - count, size - 1))
-    return torch.from_numpy(basis)
+    return count
 
 
 def contribution(tokens: Tensor, basis: Tensor) -> float:

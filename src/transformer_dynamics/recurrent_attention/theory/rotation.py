@@ -19,7 +19,7 @@ def rotation_matrix(frequencies: Tensor) -> Tensor:
     return of_channels.unsqueeze(-1) * rotate_pairs(torch.eye(len(of_channels)).to(frequencies)).mT
 
 
-def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float) -> Step:
+def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float) -> Step[Tensor]:
     """Return X' = Pi(X + eta Omega X) of one oscillator of dimension D = 2K.
 
     Args:
