@@ -36,6 +36,7 @@ TRAIN = SimpleNamespace(
     model=SimpleNamespace(normalised=True, width=3),
     training=SimpleNamespace(updates=7),
     boards=SimpleNamespace(cells=16),
+    rows=48,
 )
 
 
@@ -50,7 +51,9 @@ def spectra():
     seen = spectrum([0.5, -0.25, 2.0], [0.0, 1.2, 0.0], True)
     # To the left, above and to the right of the view.
     far = spectrum([-9.5, 0.5, 2.2, 1.0], [0.0, 1.4, 0.0, 0.0], False)
-    return Measured(pd.concat([seen, far]), SimpleNamespace(train=TRAIN))
+    return Measured(
+        pd.concat([seen, far]), SimpleNamespace(train=TRAIN, settings=SimpleNamespace(largest=None))
+    )
 
 
 def test_eigenvalues_that_cannot_be_seen_are_counted(spectra):

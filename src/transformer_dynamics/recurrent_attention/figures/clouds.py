@@ -68,16 +68,21 @@ def table(
     rows = whole[shown].reset_index(drop=True)
     for _, panel in rows.groupby(["weights", "normalised"]):
         rows.loc[panel.index, "outside"] = count_outside(panel["re"], panel["im"])
-    return add_moduli(rows.astype({"outside": int}))[list(figure.columns)]
+    return add_moduli(rows.astype({"outside": int}), normalised.job)[list(figure.columns)]
 
 
-def add_moduli(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Add the modulus of each eigenvalue, and the share of its loop's that are as large."""
+def add_moduli(rows: "pd.DataFrame", job: MetricJob[Spectrum]) -> "pd.DataFrame":
+    """Add the modulus of each eigenvalue, and the share of its loop's that are as large.
+
+    Where only the largest are kept, those of large imaginary part alone have no share.
+    """
     import numpy as np
 
     rows = rows.assign(modulus=np.hypot(rows["re"], rows["im"]))
     moduli = rows.groupby(["weights", "normalised"])["modulus"]
-    return rows.assign(larger=moduli.rank(ascending=False, method="max", pct=True))
+    rank = moduli.rank(ascending=False, method="max")
+    kept = rank <= (job.settings.largest or job.train.rows)
+    return rows.assign(larger=(rank / job.train.rows).where(kept))
 
 
 def draw(figure: Clouds, table: "pd.DataFrame", published: None = None) -> "Drawing":

@@ -35,10 +35,14 @@ class FigS4(ConditionsFigure):
 
 
 def table(figure: FigS4, *measured: Measured[MetricJob[Distribution]]) -> "pd.DataFrame":
-    """Return all exponents that are not null; `share` is the part of them that is larger."""
+    """Return the exponents that are not null; `share` is the part of all of these that is larger."""
     whole = join_tables(figure, measured)
     rows = whole[(whole["seed"] == figure.seed) & (whole["board"] == figure.board)]
-    count = rows.groupby("model")["index"].transform("size")
+    counts = {
+        name: each.job.train.exponents
+        for name, each in zip(figure.conditions, measured, strict=True)
+    }
+    count = rows["model"].map(counts)
     return rows.assign(share=(rows["index"] + 0.5) / count)[list(figure.columns)]
 
 

@@ -15,6 +15,7 @@ from transformer_dynamics.recurrent_attention.metrics.trained_models import (
     trajectory,
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, PseudoEnergy
+from transformer_dynamics.recurrent_attention.settings.models import MOST_ROWS
 from transformer_dynamics.recurrent_attention.theory import pseudo_energy as theory
 from transformer_dynamics.recurrent_attention.theory.attention import (
     Weights,
@@ -25,11 +26,7 @@ from transformer_dynamics.recurrent_attention.theory.jacobian import (
     attention_jacobian,
     value_output_matrices,
 )
-from transformer_dynamics.recurrent_attention.theory.products import (
-    MOST_ROWS,
-    Products,
-    leading_directions,
-)
+from transformer_dynamics.recurrent_attention.theory.products import Products, leading_directions
 from transformer_dynamics.recurrent_attention.theory.recurrence import (
     Parameters,
     effective_weights,

@@ -19,6 +19,7 @@ from transformer_dynamics.recurrent_attention.settings.metrics import (
     Regimes,
 )
 from transformer_dynamics.recurrent_attention.settings.models import (
+    MOST_ROWS,
     Network,
     Penalty,
     Projections,
@@ -267,6 +268,7 @@ class Settings(StudySettings):
             yield from _find_overlapping_givens(place, own.boards)
             yield from _find_lacking_boards(place, own)
             share, rows = own.metrics.pseudo_energy.share, own.boards.cells * own.width
+            yield from _find_unbounded(place, own, rows)
             # As `theory.pseudo_energy.leading_directions` counts them.
             if floor(share * rows + 1e-9) < 1:
                 yield (
@@ -293,13 +295,13 @@ class Settings(StudySettings):
                 own, model = self.sizes_of(condition), self.model(condition)
                 if (settings := getattr(own.metrics, metric, None)) is None:
                     continue
-                cells = own.boards.cells
-                nulls = cells * model.width // model.block if model.normalised else 0
-                if settings.leading > cells * model.width - nulls:
+                rows = own.boards.cells * model.width
+                count = rows - (rows // model.block if model.normalised else 0)
+                if settings.leading > count:
                     yield (
                         f"{places[id(own)]}metrics > {metric} > leading ({settings.leading}) must"
-                        f" not be above {cells * model.width - nulls}, the number of exponents of"
-                        f" {name} that are not null"
+                        f" not be above {count}, the number of exponents of {name} that are not"
+                        " null"
                     )
 
     def _find_not_measured(self) -> Iterator[str]:
@@ -397,6 +399,21 @@ def _sizes_of_arrays(place: str, own: Settings | MoreBoards, loops: int) -> dict
         f"{place}boards > valid or test, or width": shown * boards.cells * own.width,
         f"{place}training > batch_size or loops, or width": steps * own.width,
     }
+
+
+def _find_unbounded(place: str, own: Settings | MoreBoards, rows: int) -> Iterator[str]:
+    """Yield a message per metric of all eigenvalues or exponents of too large a Jacobian."""
+    for metric in ("spectrum", "distribution"):
+        key = f"{place}metrics > {metric} > largest"
+        settings = getattr(own.metrics, metric, None)
+        largest = getattr(settings, "largest", rows)
+        if largest is None and rows > MOST_ROWS:
+            yield (
+                f"{key}: a Jacobian of {rows:,} rows is not written down, so that not all of its"
+                f" values are found; set the number of the largest"
+            )
+        elif settings and (largest or 0) > rows // 4:
+            yield f"{key} ({largest}) must not be above {rows // 4:,}, a quarter of the rows"
 
 
 def _find_overlapping_givens(place: str, boards: BoardJob) -> Iterator[str]:

@@ -10,6 +10,8 @@ Projections = Literal["free", "orthogonal", "hard"]
 Initialisation = Literal["linear", "xavier"]
 """Bound of uniform matrices W [in, out]: up to 1/sqrt(in), as PyTorch's linear layers, or up to
 sqrt(6/(in + out))."""
+MOST_ROWS = 4096
+"""Rows of the largest Jacobian that is written down: sixteen of them take 2 GB."""
 Scale = Annotated[float, Field(gt=0, le=1000)]
 
 

@@ -89,3 +89,14 @@ class TrainJob(Strict):
     def updates(self) -> int:
         """Number of updates, 0 of a control."""
         return self.training.updates if self.trained else 0
+
+    @property
+    def rows(self) -> int:
+        """Number S D of rows of a step's Jacobian."""
+        return self.boards.cells * self.model.width
+
+    @property
+    def exponents(self) -> int:
+        """Number of exponents that are not null: every normalised block has one that is."""
+        nulls = self.rows // self.model.block if self.model.normalised else 0
+        return self.rows - nulls

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from replication.base.errors import InputError
-from transformer_dynamics.recurrent_attention.settings.models import Model
+from transformer_dynamics.recurrent_attention.settings.models import MOST_ROWS, Model
 from transformer_dynamics.recurrent_attention.theory.attention import Weights
 from transformer_dynamics.recurrent_attention.theory.exponents import Map, linear_maps
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step, step_with_jacobian
@@ -32,12 +32,10 @@ from transformer_dynamics.recurrent_attention.theory.recurrence import (
     unit_blocks,
 )
 
-MOST_ROWS = 4096
-"""Rows of the largest Jacobian that is written down: sixteen of them take 2 GB."""
 COLUMNS = 16
 """Number of columns that are multiplied at once: more take more memory and are hardly faster."""
-PROBES, ITERATIONS = 4, 60
-"""Numbers of random vectors and of Lanczos iterations of a log-determinant."""
+PROBES, ITERATIONS = 4, 200
+"""Numbers of random vectors, and of Lanczos iterations at most, of a log-determinant."""
 Vector = NDArray[np.float64]
 
 
@@ -226,14 +224,18 @@ def _spread(normals: Tensor, values: Tensor) -> Tensor | float:
     return (normals * values.unsqueeze(-1)).flatten() if len(normals) else 0.0
 
 
-def _log_quadrature(square: Map, start: Tensor) -> float:
-    """Return z^T log(A) z for a unit vector z, A symmetric and positive."""
-    for found in lanczos(square, start, ITERATIONS):
-        # A short remainder is rounding: the vectors so far span all that the map sees.
-        if found.length < 1e-12 * max(found.diagonal):
+def _log_quadrature(square: Map, start: Tensor, tolerance: float = 1e-9) -> float:
+    """Return z^T log(A) z for a unit vector z, A symmetric and positive.
+
+    It ends when an iteration changes it by no more than the tolerance.
+    """
+    value = np.inf
+    for diagonal, beside, _ in lanczos(square, start, ITERATIONS):
+        values, vectors = eigh_tridiagonal(diagonal, beside)
+        before, value = value, float(vectors[0] ** 2 @ np.log(values))
+        if abs(value - before) <= tolerance:
             break
-    values, vectors = eigh_tridiagonal(found.diagonal, found.beside)
-    return float(vectors[0] ** 2 @ np.log(values))
+    return value
 
 
 def _signs(like: Tensor, number: int) -> Tensor:
