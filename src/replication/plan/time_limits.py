@@ -1,0 +1,21 @@
+"""Time limits of jobs, from their operations."""
+
+from math import ceil
+
+from replication.plan.cost import CORE, GPU
+
+SAFETY = 3.0
+"""Factor by which a job may be slower than its operations say."""
+ANYWAY = 60
+"""Minutes that every job has besides, to read, to record and to write."""
+
+
+def time_limit(operations: float, device: str) -> int:
+    """Return the longest time of a job in minutes.
+
+    Args:
+        operations: floating-point operations, see `Job`.
+        device: `cpu`, of which it has one core, or `cuda`.
+    """
+    seconds = operations / (GPU if device == "cuda" else CORE)
+    return ANYWAY + ceil(SAFETY * seconds / 60)
