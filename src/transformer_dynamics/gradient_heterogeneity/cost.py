@@ -5,18 +5,19 @@ the GPU's. W is the memory of all parameters once, A that of all numbers which a
 for the pass backwards. With k averages of the optimiser,
 
     at a recorded step  module, start, parameters, k averages, gradients; of the step that is looked
-                        at zeros, the result, k averages and two sets of signs: (8 + 2 k) W, and in
-                        double precision three times the largest tensor
+                        at zeros, the result, k averages, two sets of signs, and one tensor at a
+                        time in double precision: (10 + 2 k) W
     at any step         module, start, parameters, k averages, gradients: (4 + k) W + A
     at a curvature      module, start, parameters, gradients, and `TWICE` A, as a product with the
                         Hessian goes backwards through forward and backward; and its vectors
 
-and in all cases `BASE`, and what is read.
+and in all cases `BASE`, what is read, and a `RESERVE`.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from replication.plan.limits import library_memory
 from transformer_dynamics.encoders.cost import LAYERS
 from transformer_dynamics.encoders.settings import EncoderName, TextName
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
@@ -48,6 +49,17 @@ class Needs(NamedTuple):
     """Floating-point operations of its matrix products."""
 
 
+class Texts(NamedTuple):
+    """Sizes of a set of texts, all splits together."""
+
+    number: int
+    """Number of texts."""
+    tokens: int
+    """Number of tokens of a text on average."""
+    distinct: int
+    """Number of different tokens."""
+
+
 class Size(NamedTuple):
     """Sizes of a network."""
 
@@ -68,6 +80,8 @@ FLOAT = 4
 """Bytes of a number."""
 BASE = 1000.0
 """MB of a process that has read its packages, with small data."""
+RESERVE = 1.1
+"""Factor of all memory, as allocators do not fill gaps and versions differ."""
 TWICE = 3.0
 """Numbers that a product with the Hessian keeps, in units of those of a pass forward."""
 PRODUCT = 2.0
@@ -93,14 +107,20 @@ EFFICIENTNET = Size(4.65e6, 0.5e6, 99, 0.78e9, 24e6)
 """Sizes of EfficientNet-lite0, with `PIXELS`."""
 ROW = 700
 """Bytes of a row of a table of metrics while it is made."""
-TEXTS: dict[TextName, tuple[int, int]] = {
-    "trec6": (5_952, 13),
-    "banking77": (13_083, 15),
-    "clinc150": (23_700, 12),
+TEXTS: dict[TextName, Texts] = {
+    "cb": Texts(306, 90, 5_000),
+    "rte": Texts(2_767, 70, 24_000),
+    "cola": Texts(9_594, 12, 9_000),
+    "sst2": Texts(68_221, 14, 22_000),
+    "mrpc": Texts(4_076, 54, 20_000),
+    "trec6": Texts(5_952, 13, 13_000),
+    "cr": Texts(3_775, 25, 8_000),
+    "banking77": Texts(13_083, 17, 4_000),
+    "clinc150": Texts(22_500, 12, 9_000),
 }
-"""Number of all texts of a set, and of the tokens of one on average."""
-MANY = (15_000, 128)
-"""The same of a set that is not among them."""
+"""Sets of texts by name; words were counted and taken for 1.1 tokens, different words for 1.5."""
+OTHERS = Texts(15_000, 128, 100_000)
+"""A set that is not among them."""
 
 
 def network_size(net: NetworkChoice) -> Size:
@@ -108,7 +128,10 @@ def network_size(net: NetworkChoice) -> Size:
     if isinstance(net, TextNetwork):
         layers, width = LAYERS[net.net]
         body = _transformer(layers, width, HEADS[net.net], net.texts.length)
-        return _with_table(body, WORDS[net.net] * width)
+        size = _with_table(body, WORDS[net.net] * width)
+        # Words that do not occur are left out of the network.
+        rows = min(WORDS[net.net], TEXTS.get(net.texts.name, OTHERS).distinct)
+        return size._replace(largest=max(body.largest, rows * width))
     if isinstance(net, SmallTransformer):
         shape = net.shape
         body = _transformer(shape.depth, shape.width, shape.heads, shape.length)
@@ -142,7 +165,10 @@ def run_needs(job: RunJob) -> Needs:
     """Return what the training of a network needs."""
     size = network_size(job.net)
     return Needs(
-        _whole(_read(job.net, size), _training_memory(size, job.training, job.net)),
+        _whole(
+            library_memory(job.device) + _read(job.net, size),
+            _training_memory(size, job.training, job.net),
+        ),
         _training_operations(size, job.training, job.net),
     )
 
@@ -150,7 +176,7 @@ def run_needs(job: RunJob) -> Needs:
 def measured_needs(job: MeasuredJob) -> Needs:
     """Return what the measurement of a pretrained network needs, with its training in between."""
     size, trainings = network_size(job.net), [job.tuning] if job.tuning else []
-    return _needs_of_states(job.net, size, trainings, [job.measuring] * (1 + len(trainings)))
+    return _needs_of_states(job, size, trainings, [job.measuring] * (1 + len(trainings)))
 
 
 def pair_needs(job: PairJob) -> Needs:
@@ -158,21 +184,22 @@ def pair_needs(job: PairJob) -> Needs:
     size = network_size(job.net)
     uncurved = job.measuring.model_copy(update={"curved": 0})
     if job.masked is None:
-        return _needs_of_states(job.net, size, [], [uncurved])
+        return _needs_of_states(job, size, [], [uncurved])
     tunings = [*job.tunings.values()]
     states = [uncurved] * 3 + [job.measuring] * len(tunings)
-    return _needs_of_states(job.net, size, [job.masked, *tunings], states)
+    return _needs_of_states(job, size, [job.masked, *tunings], states)
 
 
 def _needs_of_states(
-    net: NetworkChoice, size: Size, trainings: list[Training], states: list[Measuring]
+    job: MeasuredJob | PairJob, size: Size, trainings: list[Training], states: list[Measuring]
 ) -> Needs:
+    net = job.net
     memory = [_measuring_memory(size, each) for each in states]
     # The stages that are done keep parameters.
     memory += [_training_memory(size, each, net) + _weight(size) for each in trainings]
     operations = sum(_measuring_operations(size, each) for each in states)
     operations += sum(_training_operations(size, each, net) for each in trainings)
-    return Needs(_whole(_read(net, size), *memory), operations)
+    return Needs(_whole(library_memory(job.device) + _read(net, size), *memory), operations)
 
 
 def heads_needs(job: HeadsJob, seeds: int) -> Needs:
@@ -183,7 +210,7 @@ def heads_needs(job: HeadsJob, seeds: int) -> Needs:
         seeds: number of seeds of the job.
     """
     _, width = LAYERS[job.encoder]
-    number, _ = TEXTS.get(job.texts, MANY)
+    number = TEXTS.get(job.texts, OTHERS).number
     arms = len(job.optimisers) * len(job.batch_sizes)
     # The head of a set has this many classes at most.
     entries = (job.classes or 150) * width
@@ -192,7 +219,8 @@ def heads_needs(job: HeadsJob, seeds: int) -> Needs:
     operations = seeds * 2 * entries * (2 * samples * job.steps + points)
     # Features in single precision, read and as bytes, and in double; heads, gradients, averages.
     doubles = number * width + 8 * arms * entries
-    return Needs(_whole((2 * FLOAT * number * width + 2 * FLOAT * doubles) / MB), operations)
+    held = (2 * FLOAT * number * width + 2 * FLOAT * doubles) / MB
+    return Needs(_whole(library_memory(job.device) + held), operations)
 
 
 def encoder_memory(encoder: EncoderName) -> int:
@@ -206,14 +234,14 @@ def encoder_memory(encoder: EncoderName) -> int:
 def features_operations(encoder: EncoderName, texts: TextName) -> float:
     """Return the floating-point operations of features of all texts of a set."""
     layers, width = LAYERS[encoder]
-    number, tokens = TEXTS.get(texts, MANY)
-    return 2.0 * number * tokens * 12 * layers * width**2
+    found = TEXTS.get(texts, OTHERS)
+    return 2.0 * found.number * found.tokens * 12 * layers * width**2
 
 
 def _whole(*parts: float) -> int:
     """Return the memory of a process in MB: the base, the first of some parts and the largest."""
     first, *others = parts
-    return round(BASE + first + max(others, default=0.0))
+    return round(RESERVE * (BASE + first + max(others, default=0.0)))
 
 
 def _weight(size: Size) -> float:
@@ -236,7 +264,7 @@ def _batch(training: Training, net: NetworkChoice) -> float:
 
 def _training_memory(size: Size, training: Training, net: NetworkChoice) -> float:
     averages, weight = AVERAGES.get(training.optimiser, 0), _weight(size)
-    looking = (8 + 2 * averages) * weight + 6 * FLOAT * size.largest / MB
+    looking = (10 + 2 * averages) * weight
     stepping = (4 + averages) * weight + FLOAT * _batch(training, net) * size.kept / MB
     return max(looking, stepping)
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from replication.plan.configuration import Computation
-from replication.plan.time_limits import time_limit
+from replication.plan.limits import time_limit
 from replication.study.contract import Experiment, Job
 from replication.study.seeds import Seeds, batches, seed_list
 from transformer_dynamics.encoders.settings import EncoderJob, TextJob, TextName
@@ -58,7 +58,6 @@ from transformer_dynamics.gradient_heterogeneity.settings.networks import (
     ImageNetworkSetting,
     NetworkChoice,
     SmallTransformer,
-    TextNetwork,
 )
 from transformer_dynamics.gradient_heterogeneity.settings.training import RunJob, TrainingSetting
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from replication.plan.limits import library_memory
 from transformer_dynamics.scan_and_snap_text.settings.experiments import TextExperiment
 from transformer_dynamics.scan_and_snap_text.settings.training import TextTrainJob
 
@@ -46,17 +47,17 @@ class Needs(NamedTuple):
 
 def run_needs(job: TextTrainJob) -> Needs:
     """Return what a training needs."""
-    training, text = job.training, KNOWN.get(job.tokens.train)
+    text = KNOWN.get(job.tokens.train)
     return Needs(
         _memory(job, text or LARGE),
-        0.0 if text is None else _operations(job, text, training.epochs),
+        0.0 if text is None else _operations(job, text),
     )
 
 
-def _operations(job: TextTrainJob, text: Text, epochs: int | None) -> float:
+def _operations(job: TextTrainJob, text: Text) -> float:
     training, shown = job.training, job.evaluation
     batch = training.batch_size * training.chunk_length
-    updates = training.updates or (epochs or 0) * text.train / batch
+    updates = training.updates or (training.epochs or 0) * text.train / batch
     # A multiplication and an addition a weight; forward, and twice as much backward.
     learnt = 3 * updates * batch * (job.model.layers * _layer(job) + _output(job, text))
     # A record runs the lowest layer over the validation text, the last one all of the model.
@@ -84,7 +85,8 @@ def _memory(job: TextTrainJob, text: Text) -> int:
     logits = 1.5 * batch * text.words
     kept = model.layers * batch * (12 * model.width + 2 * model.hidden + 4 * length)
     maps = shown.batch_size * shown.sampled_chunks * length**2 * (len(training.recorded) + 1)
-    return round(BASE + FLOAT * (tables + logits + kept + 3 * maps + 2 * text.train) / MB)
+    held = FLOAT * (tables + logits + kept + 3 * maps + 2 * text.train) / MB
+    return round(BASE + library_memory(job.device) + held)
 
 
 def metric_memory(experiment: TextExperiment) -> int:

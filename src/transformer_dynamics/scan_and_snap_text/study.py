@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
-from replication.plan.time_limits import time_limit
+from replication.plan.limits import time_limit
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
 from replication.study.seeds import format_seeds
 from replication.study.variants import AS_PUBLISHED, BASELINE, Variant, check_titles
