@@ -1,6 +1,6 @@
 """Which runs there are, and answers to settings that cannot be."""
 
-import json
+from math import ceil
 from pathlib import Path
 
 import pandas as pd
@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from replication.base.errors import InputError
-from replication.plan.configuration import Computation, configure
+from replication.plan.configuration import Computation, configure, merge
 from replication.plan.jobs import Jobs
+from replication.plan.limits import time_limit
 from replication.study.studies import find_studies
 from transformer_dynamics.gradient_heterogeneity import study
 
@@ -132,29 +133,82 @@ def test_other_scales_have_runs(name):
     assert (numbers[0] > numbers[1]) == (name == "full")
 
 
+def at_the_papers_scale(changes=None):
+    """Experiments of the paper's scale, on a GPU."""
+    given = merge(overlay("paper_scale"), {NAME: changes or {}})
+    return study.experiments(configure(given, STUDIES).section(NAME), Computation(device="cuda"))
+
+
 def test_the_papers_scale_is_refused_without_a_gpu():
     with pytest.raises(InputError, match=r"training would take one core about [\d,]+ days, .*GPU"):
         Jobs.of(configure(overlay("paper_scale"), STUDIES), STUDIES)
-    given = configure(overlay("paper_scale"), STUDIES).section(NAME)
-    found = study.experiments(given, Computation(device="cuda"))
-    assert {seed for job in found["optimisers_text"].runs.values() for seed in job.seeds} == {
-        1111, 2222, 3333, 4444, 5555,
-    }  # fmt: skip
+
+
+PUBLISHED = {"cb": 250, "rte": 2_490, "cola": 8_551, "mrpc": 3_668, "sst2": 67_349}
+"""Number of published training samples of the paper's sets that are there."""
+SMALL_BATCHES = {"cb", "rte"}
+ON_TEXTS = ("optimisers_again", "optimisers_anew", "optimisers_text")
+
+
+def test_the_papers_scale_has_the_released_settings():
+    released = pd.read_csv(FOLDER / "published/released_rates.csv").set_index("task")
+    found = at_the_papers_scale()
+    runs = [job.settings for name in ON_TEXTS for job in found[name].runs.values()]
+    of_paper = [run for run in runs if run.net.task in PUBLISHED and run.training.clip]
+    assert {(run.net.task, run.training.optimiser) for run in of_paper} == {
+        (task, optimiser) for task in PUBLISHED for optimiser in released.columns
+    }
+    for run in of_paper:
+        task, training = run.net.task, run.training
+        batch = 8 if task in SMALL_BATCHES else 32
+        assert (training.batch_size, training.clip, training.schedule) == (batch, 1.0, "linear")
+        assert training.rate == released.loc[f"RoBERTa {task}", training.optimiser], task
+        assert training.steps == 20 * ceil(0.9 * PUBLISHED[task] / batch), task
+        assert (run.net.net, run.net.texts.length, run.net.texts.kept) == ("roberta", 128, 0.9)
+        assert run.net.texts.train is None
+    for name, net in (("optimisers_images", "ResNet18"), ("optimisers_vision", "ViT")):
+        for job in found[name].runs.values():
+            training = job.settings.training
+            assert training.rate == released.loc[f"{net} flowers102", training.optimiser]
+            assert training.steps == 50 * 1632 / training.batch_size
+    seeds = {
+        name: {seed for job in found[name].runs.values() for seed in job.seeds} for name in found
+    }
+    for name in (*ON_TEXTS, "optimisers_images", "optimisers_vision", "heterogeneity", "schedules"):
+        assert seeds[name] == {1111, 2222, 3333, 4444, 5555}, name
+
+
+def test_the_papers_scale_makes_no_run_twice():
+    made = [
+        (job.settings.model_dump_json(exclude={"case"}), job.seeds)
+        for each in at_the_papers_scale().values()
+        for job in each.runs.values()
+    ]
+    assert len({*made}) == len(made)
+
+
+def test_every_job_of_the_papers_scale_has_a_cost():
+    for name, each in at_the_papers_scale().items():
+        for job in each.runs.values():
+            assert job.operations > 0, name
+            assert job.minutes == time_limit(job.operations, "cuda") > 60
+            # The libraries of a GPU are part of it.
+            assert job.memory > 4000
+    default = study.experiments(settings(), Computation())
+    assert max(job.memory for each in default.values() for job in each.runs.values()) < 4500
 
 
 def test_the_cost_is_in_proportion_to_steps():
-    def cost(changes):
-        found = study.experiments(settings(changes[NAME]), Computation(device="cuda"))
-        return sum(job.operations for each in found.values() for job in each.runs.values())
+    def cost(steps):
+        changes = {"experiments": {"optimisers_again": {"cases": {"cola": {"steps": steps}}}}}
+        found = at_the_papers_scale(changes)["optimisers_again"].runs
+        return found["cola-adam-rate1e-05-linear-1111"].operations
 
-    # What has one anchor in YAML is one object, which would be doubled again and again.
-    changes = json.loads(json.dumps(overlay("paper_scale")))
-    one = cost(changes)
-    assert one > 0
-    for grid in changes[NAME]["experiments"].values():
-        for case in grid["cases"].values():
-            case["steps"] *= 2
-    assert cost(changes) == pytest.approx(2 * one)
+    # Texts of 128 tokens pass 12 layers of 12 h^2 weights forward, and backwards twice.
+    forward = 128 * 2 * 12 * 12 * 768**2
+    assert cost(200) - cost(100) == pytest.approx(100 * 32 * 3 * forward)
+    # And the slice of the loss is looked at five times.
+    assert cost(100) == pytest.approx((100 * 32 * 3 + 5 * 512) * forward)
 
 
 def case(experiment, name, **changes):

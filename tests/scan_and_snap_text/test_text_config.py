@@ -15,6 +15,7 @@ from replication.base.provenance import digest, recipe
 from replication.base.storage import read_arrays
 from replication.base.yaml_files import read_yaml
 from replication.plan.configuration import Computation, configuration_type, configure
+from replication.plan.limits import time_limit
 from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus
 from transformer_dynamics.scan_and_snap_text.settings.training import TokenJob
@@ -102,6 +103,30 @@ def test_papers_scale_is_an_overlay():
     paper = configure(read_yaml(STUDY.folder / "paper_scale.yaml"), find_studies())
     rates = paper.section(STUDY.name).experiments["wikitext_rates"]
     assert (rates.seeds, rates.training.epochs) == ([1, 2, 3, 4, 5], 5)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_what_the_papers_scale_takes_is_told(device: str):
+    changes = read_yaml(STUDY.folder / "paper_scale.yaml") | {"computation": {"device": device}}
+    paper = configure(changes, find_studies())
+    rates = STUDY.experiments(paper.section(STUDY.name), paper.computation)["wikitext_rates"]
+    # 14,645 updates on 700 words; each passes the output layer forward and twice backwards.
+    least = 14_645 * 700 * 6 * 200 * 28_782
+    for run in rates.runs.values():
+        assert 1.04 < run.operations / least < 1.06
+        assert run.minutes == time_limit(run.operations, device)
+        assert getattr(run.settings, "device", None) == device
+    # Tables are made by processors, whatever device trains.
+    assert {getattr(job.settings, "device", None) for job in rates.metrics.values()} == {"cpu"}
+
+
+def test_a_corpus_that_is_not_known_may_be_large():
+    changes = {"corpora": {"wikitext2": {"train": {"sha256": "0" * 64}}}}
+    found = configure({STUDY.name: changes}, find_studies())
+    for experiment in STUDY.experiments(found.section(STUDY.name), found.computation).values():
+        for run in experiment.runs.values():
+            assert run.operations == 0
+            assert run.memory > 3000
 
 
 def written(folder: Path, **texts: bytes | None) -> tuple[TokenJob, list[Path]]:

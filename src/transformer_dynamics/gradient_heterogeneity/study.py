@@ -6,10 +6,19 @@ from random import Random
 from typing import Any
 
 from replication.plan.configuration import Computation
+from replication.plan.limits import time_limit
 from replication.study.contract import Experiment, Job
 from replication.study.seeds import Seeds, batches, seed_list
-from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import EncoderJob, TextJob, TextName
+from transformer_dynamics.gradient_heterogeneity.cost import (
+    encoder_memory,
+    features_operations,
+    heads_needs,
+    measured_needs,
+    metric_memory,
+    pair_needs,
+    run_needs,
+)
 from transformer_dynamics.gradient_heterogeneity.settings.configuration import (
     HETEROGENEITY,
     PAIRS,
@@ -34,6 +43,7 @@ from transformer_dynamics.gradient_heterogeneity.settings.experiments import (
     SharedSettings,
     SmallTransformerSetting,
 )
+from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import MeasuredJob, PairJob
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import (
     CoordinatesMetricJob,
@@ -48,7 +58,6 @@ from transformer_dynamics.gradient_heterogeneity.settings.networks import (
     ImageNetworkSetting,
     NetworkChoice,
     SmallTransformer,
-    TextNetwork,
 )
 from transformer_dynamics.gradient_heterogeneity.settings.training import RunJob, TrainingSetting
 
@@ -101,26 +110,17 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     )
 
 
-def operations(job: RunJob) -> float:
-    """Count the floating-point operations of fine-tuning an encoder on batches.
-
-    Returns:
-        The number of operations; 0 for any other network, which nobody has counted.
-    """
-    net, training = job.net, job.training
-    if not isinstance(net, TextNetwork) or training.batch_size == "full":
-        return 0.0
-    return training_operations(net.net, training.steps * training.batch_size * net.texts.length)
-
-
 def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
     metric = MetricJob(runs=jobs)
-    metrics = {name: Job(f"metrics.{name}", metric) for name in METRICS}
+    seeds = settings.seeds_of(grid.seeds)
+    memory = metric_memory(jobs.values(), len(seeds))
+    metrics = {name: Job(f"metrics.{name}", metric, memory=memory) for name in METRICS}
     endpoint = EndpointMetricJob(runs=jobs, parts=settings.training.parts)
     metrics |= {
-        "endpoint": Job("metrics.endpoint", endpoint),
+        "endpoint": Job("metrics.endpoint", endpoint, memory=memory),
         "fingerprint": Job("metrics.fingerprint", FingerprintJob(runs=dict(jobs))),
     }
+    needs = {name: run_needs(job) for name, job in jobs.items()}
     if any(job.training.exponent or job.training.block_rates for job in jobs.values()):
         own = CoordinatesMetricJob(runs=jobs, limit=settings.blocks.limit)
         metrics["coordinates"] = Job("metrics.coordinates", own)
@@ -132,13 +132,13 @@ def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experim
                 job,
                 (seed,),
                 job.net.reads,
-                memory=2500,
-                minutes=1440,
+                memory=needs[name].memory,
+                minutes=time_limit(needs[name].operations, job.device),
+                operations=needs[name].operations,
                 gaps=GAPS,
-                operations=operations(job),
             )
             for name, job in jobs.items()
-            for seed in settings.seeds_of(grid.seeds)
+            for seed in seeds
         },
         metrics=metrics,
     )
@@ -150,6 +150,10 @@ def _measured(
     jobs: Mapping[str, MeasuredJob | PairJob],
     seeds: Seeds | None,
 ) -> Experiment:
+    needs = {
+        name: pair_needs(job) if isinstance(job, PairJob) else measured_needs(job)
+        for name, job in jobs.items()
+    }
     metric = MeasuredMetricJob(runs=dict(jobs))
     metrics = {name: Job(f"metrics.{name}", metric) for name in ("tensors", "spread", "one_step")}
     fingerprint = Job("metrics.fingerprint", FingerprintJob(runs=dict(jobs)))
@@ -161,8 +165,9 @@ def _measured(
                 job,
                 (seed,),
                 job.net.reads,
-                memory=4000,
-                minutes=1440,
+                memory=needs[name].memory,
+                minutes=time_limit(needs[name].operations, job.device),
+                operations=needs[name].operations,
                 gaps=GAPS,
             )
             for name, job in jobs.items()
@@ -201,7 +206,12 @@ def data_jobs(settings: Settings, net: NetworkChoice) -> list[tuple[str, Job]]:
     encoder = settings.encoder
     program, job_of_encoder = f"{ENCODERS}.encoder", EncoderJob(encoder=encoder.name)
     return [
-        ("encoder", Job(program, job_of_encoder, reads=encoder.sources)),
+        (
+            "encoder",
+            Job(
+                program, job_of_encoder, reads=encoder.sources, memory=encoder_memory(encoder.name)
+            ),
+        ),
         *text_jobs(settings, choice.name, "tokens"),
     ]
 
@@ -217,8 +227,20 @@ def text_jobs(settings: Settings, name: TextName, *kinds: str) -> list[tuple[str
     choice = settings.text_choice(name)
     job = TextJob(encoder=settings.encoder.name, texts=name, length=choice.length)
     files = (*settings.encoder.sources, *choice.sources)
+    # A processor makes features, whatever device trains.
+    work = {"tokens": 0.0, "features": features_operations(job.encoder, name)}
     return [
-        (f"{kind}-{name}", Job(f"{ENCODERS}.{kind}", job, reads=files, memory=2500, minutes=240))
+        (
+            f"{kind}-{name}",
+            Job(
+                f"{ENCODERS}.{kind}",
+                job,
+                reads=files,
+                memory=encoder_memory(job.encoder),
+                minutes=time_limit(work[kind], "cpu"),
+                operations=work[kind],
+            ),
+        )
         for kind in kinds
     ]
 
@@ -230,6 +252,19 @@ def _heads(
     kinds = ("tokens", "features")
     parts = batches(seed_list(heads.seeds), computation.seeds_per_job)
     metric = HeadsMetricJob(runs=jobs)
+
+    def run(job: HeadsJob, seeds: tuple[int, ...]) -> Job:
+        needs = heads_needs(job, len(seeds))
+        return Job(
+            "training.heads",
+            job,
+            seeds,
+            tuple(f"{kind}-{job.texts}" for kind in kinds),
+            memory=needs.memory,
+            minutes=time_limit(needs.operations, job.device),
+            operations=needs.operations,
+        )
+
     return Experiment(
         data={
             name: data
@@ -237,13 +272,7 @@ def _heads(
             for name, data in text_jobs(settings, job.texts, *kinds)
         },
         runs={
-            f"{name}-{part}": Job(
-                "training.heads",
-                job,
-                seeds,
-                tuple(f"{kind}-{job.texts}" for kind in kinds),
-                minutes=240,
-            )
+            f"{name}-{part}": run(job, seeds)
             for name, job in jobs.items()
             for part, seeds in parts.items()
         },

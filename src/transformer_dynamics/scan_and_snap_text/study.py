@@ -9,9 +9,11 @@ from pydantic import model_validator
 
 from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
+from replication.plan.limits import time_limit
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
 from replication.study.seeds import format_seeds
 from replication.study.variants import AS_PUBLISHED, BASELINE, Variant, check_titles
+from transformer_dynamics.scan_and_snap_text.cost import metric_memory, run_needs
 from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
 from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
 from transformer_dynamics.scan_and_snap_text.figures.wikitext_dynamics import WikitextDynamics
@@ -186,11 +188,11 @@ def _experiment_jobs(
         )
         for run in experiment.runs
     }
+    needs = {variant: run_needs(job) for variant, job in shared.items()}
     metrics = {
         metric: TextMetricJob(
             corpora=tokens,
             experiment=experiment,
-            device=computation.device,
             words=settings.metrics.words if metric == "dynamics" else None,
             metric=metric,
         )
@@ -207,14 +209,15 @@ def _experiment_jobs(
                 shared[run.variant],
                 (run.seed,),
                 (run.corpus,),
-                memory=2500,
-                minutes=1440,
+                memory=needs[run.variant].memory,
+                minutes=time_limit(needs[run.variant].operations, computation.device),
+                operations=needs[run.variant].operations,
                 gaps=("*validation_loss",),
             )
             for run in experiment.runs
         },
         metrics={
-            metric: Job("metrics.tables", job, reads=tuple(files), memory=2500)
+            metric: Job("metrics.tables", job, reads=tuple(files), memory=metric_memory(experiment))
             for metric, job in metrics.items()
         },
     )

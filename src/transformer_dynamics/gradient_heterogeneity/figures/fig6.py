@@ -1,7 +1,8 @@
 """Figure 6: choice of rates."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+from replication.base.strict import REMOVABLE
 from replication.figures.panels import set_plain_ticks, wrap_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.settings.experiments import Grid
@@ -31,14 +32,14 @@ class Fig6(Figure):
     uses: ClassVar[tuple[str, ...]] = ("experiments",)
     kind: Literal["fig6", "later_rates"]
     """Kind of the figure."""
-    tried: dict[str, str] = {
+    tried: Annotated[dict[str, str], REMOVABLE] = {
         "tuning_text": "optimisers_text",
         "tuning_images": "optimisers_images",
         "tuning_full_batch": "full_batch",
         "tuning_adam": "adam_as_sign",
         "tuning_reparametrised": "reparametrised",
     }
-    """Experiment that uses rates, by the one that tries them."""
+    """Experiment that uses rates, by the one that tries them; `null` in an overlay removes one."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the endpoints of the experiments that try rates."""

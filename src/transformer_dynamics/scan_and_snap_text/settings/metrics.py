@@ -44,8 +44,8 @@ class TextMetricJob(Strict):
     """The corpora by name."""
     experiment: TextExperiment
     """Settings of the experiment."""
-    device: Literal["cpu", "cuda"]
-    """Device that trains the experiment's runs."""
+    device: Literal["cpu"] = "cpu"
+    """Device that makes the table, whatever device trained."""
     words: WordSettings | None
     """Words that attention is compared on; of `dynamics` only."""
     metric: TextMetric
