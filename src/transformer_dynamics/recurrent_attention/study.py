@@ -5,8 +5,10 @@ from random import Random
 from typing import Any, Literal
 
 from replication.plan.configuration import Computation
+from replication.plan.limits import time_limit
 from replication.study.contract import Experiment, Job
 from replication.study.seeds import SeedRange, batches, seed_list
+from transformer_dynamics.recurrent_attention.cost import metric_need, training_need
 from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
 from transformer_dynamics.recurrent_attention.settings.configuration import (
     TOKEN_NORMS,
@@ -54,14 +56,6 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     }
 
 
-def operations(job: TrainJob) -> float:
-    """Return the floating-point operations of training one seed, those of its matrix products."""
-    training, width, cells = job.training, job.model.width, job.boards.cells
-    # Four projections and two products with P; forward, and twice as much backward.
-    step = 3 * 2 * cells * (4 * width**2 + 2 * cells * width)
-    return job.updates * training.batch_size * training.loops * step
-
-
 def _condition(
     settings: Settings, computation: Computation, name: str, job: TrainJob
 ) -> Experiment:
@@ -71,16 +65,14 @@ def _condition(
     parts = batches(seed_list(seeds), computation.seeds_per_job or sizes.seeds.count)
     boards = _name_of_boards(condition)
     metrics = {
-        metric: Job(
-            f"metrics.{metric}", MetricJob(train=job, settings=own), reads=(boards,), minutes=240
-        )
+        metric: _measured(metric, MetricJob(train=job, settings=own), boards, len(seed_list(seeds)))
         for metric, own in sizes.metrics
         if name in settings.conditions_of.get(metric, [name])
     }
     of_weights = WeightsJob(train=job)
     return Experiment(
         data={boards: _boards(job.boards)},
-        runs={part: _training(job, seeds, boards, memory=2500) for part, seeds in parts.items()},
+        runs={part: _training(job, seeds, boards) for part, seeds in parts.items()},
         metrics=metrics
         | {name: Job(f"metrics.{name}", of_weights) for name in ("weights", "fingerprint")},
     )
@@ -94,9 +86,18 @@ def _boards(boards: BoardJob) -> Job:
     return Job("data.boards", boards, reads=boards.sources)
 
 
-def _training(job: TrainJob, seeds: tuple[int, ...], boards: str, **more: Any) -> Job:
-    work = len(seeds) * operations(job)
-    return Job("training.loop", job, seeds, (boards,), minutes=1440, operations=work, **more)
+def _training(
+    job: TrainJob, seeds: tuple[int, ...], boards: str, gaps: tuple[str, ...] = ()
+) -> Job:
+    need = training_need(job, len(seeds))
+    minutes = time_limit(need.operations, job.device)
+    return Job("training.loop", job, seeds, (boards,), need.memory, minutes, need.operations, gaps)
+
+
+def _measured(name: str, job: MetricJob[Any] | TuningJob, boards: str, seeds: int) -> Job:
+    need = metric_need(job, seeds)
+    minutes = time_limit(need.operations, job.device)
+    return Job(f"metrics.{name}", job, (), (boards,), need.memory, minutes, need.operations)
 
 
 def _tuning(
@@ -140,7 +141,7 @@ def _tuning(
             name: _training(job, seeds, boards, gaps=("*",)) for (job, seeds), name in names.items()
         },
         metrics={
-            "solved": Job("metrics.tuning", table("solved"), reads=(boards,)),
+            "solved": _measured("tuning", table("solved"), boards, 1),
             "fingerprint": Job("metrics.tuning", table("fingerprint")),
         },
     )

@@ -35,7 +35,7 @@ class FigS4(ConditionsFigure):
 
 
 def table(figure: FigS4, *measured: Measured[MetricJob[Distribution]]) -> "pd.DataFrame":
-    """Return the exponents that are not null; `share` is the part of all of these that is larger."""
+    """Return exponents that are not null; `share` is the part of all of these that is larger."""
     whole = join_tables(figure, measured)
     rows = whole[(whole["seed"] == figure.seed) & (whole["board"] == figure.board)]
     counts = {
