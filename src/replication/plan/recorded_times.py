@@ -18,8 +18,6 @@ RECORD = "seconds.csv"
 COLUMNS = ["job", "seconds", "mib"]
 """Columns of the table; `mib` may be empty."""
 REMEDY = "restore it with git, or make it again with `python -m replication times`"
-SECONDS_OF_UNKNOWN = 1.0
-"""Seconds of a job without a record: those of a start of Python."""
 
 
 def measured_seconds(path: Path) -> float:
@@ -128,15 +126,6 @@ def known_seconds(benchmark: str, records: Records) -> float | None:
     """
     seconds = _here(benchmark)
     return records.seconds.get(job_name(benchmark)) if seconds is None else seconds
-
-
-def expected_seconds(benchmark: str, records: Records) -> float:
-    """Return the foreseen seconds of a job, or else `SECONDS_OF_UNKNOWN`.
-
-    Arguments as in `known_seconds`.
-    """
-    seconds = foreseen_seconds(benchmark, records)
-    return SECONDS_OF_UNKNOWN if seconds is None else seconds
 
 
 def foreseen_seconds(benchmark: str, records: Records) -> float | None:
