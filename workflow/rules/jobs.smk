@@ -156,7 +156,9 @@ def category(wildcards):
 def planned(job):
     """Return what a job takes, as far as that is known before it begins."""
     path, name = next(iter(job.output), ""), job_name(job.benchmark)
-    known = JOBS.seconds(path, records()) if path in JOBS.tasks else records().told(name)
+    known = (
+        JOBS.seconds(path, records()) if path in JOBS.tasks else records().told(name)
+    )
     study, needs = study_of(name, JOBS) or "", job.resources
 
     def need(resource, otherwise):

@@ -57,7 +57,7 @@ def refuse_without_gpu(
     days = sum(job.operations for job in jobs) / CORE / DAY
     if computation.device == "cpu" and days > MOST_DAYS:
         raise InputError(
-            f"{where}: training would take one core about {days:,.0f} days, data and metrics counted;"
+            f"{where}: training would take one core about {days:,.0f} days, with data and metrics;"
             " train less, or set computation > device: cuda where there is a GPU"
         )
 

@@ -121,9 +121,7 @@ class Planned(NamedTuple):
 class ResourcesPlanned(logging.Handler):
     """Handler that says what the planned jobs will take, and what they replace."""
 
-    def __init__(
-        self, jobs: Callable[[], Iterable[Planned]], replaced: Callable[[], str]
-    ) -> None:
+    def __init__(self, jobs: Callable[[], Iterable[Planned]], replaced: Callable[[], str]) -> None:
         """Wait until the jobs are known; a process that runs one job never asks for any of it.
 
         Args:
@@ -155,8 +153,8 @@ def planned_resources(jobs: list[Planned]) -> str:
     studies = [*dict.fromkeys(job.study for job in jobs)]
     rate = f"\nA GPU counts as {GPU:.0e} operations a second." * any(job.is_on_gpu for job in jobs)
     if len(studies) > 1:
-        parts = {name or "others": [each for each in jobs if each.study == name] for name in studies}
-        rows = [(name, *_cells(part)) for name, part in {**parts, "all": jobs}.items()]
+        parts = {name: [job for job in jobs if job.study == name] for name in studies}
+        rows = [(name or "others", *_cells(part)) for name, part in {**parts, "all": jobs}.items()]
         return "\n".join(_aligned([("study", *_COLUMNS), *rows])) + rate
     told = zip(_COLUMNS, _cells(jobs), strict=True) if jobs else ()
     return "; ".join(f"{column}: {cell}" for column, cell in told if cell) + rate

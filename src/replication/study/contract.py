@@ -85,8 +85,8 @@ class Job(NamedTuple):
     minutes: int = 30
     """Longest time in minutes."""
     operations: float = 0.0
-    """Floating-point operations of the matrix products of a job; 0 if not counted. They foretell the
-    time of a job whose settings are not those of a recorded one."""
+    """Floating-point operations of the matrix products of a job; 0 if not counted. They foretell
+    how long a job of other settings than the defaults takes, or one on a GPU."""
     gaps: tuple[str, ...] = ()
     """Patterns of the names of arrays of runs in which values that are not finite have a meaning to
     the metrics, such as *not measured at this update*. A seed with such a value in any other array

@@ -45,9 +45,7 @@ def test_records_count_for_the_default_settings_alone():
     changes = read_overlay(STUDIES[name].folder / "paper_scale.yaml")
     given = {**changes, "computation": {"seeds_per_job": 1}}
     overlay, default = jobs_of(name, given), jobs_of(name, {})
-    records = Records(
-        {record_name(path, task): 600.0 for path, task in default.tasks.items()}
-    )
+    records = Records({record_name(path, task): 600.0 for path, task in default.tasks.items()})
     assert {default.seconds(path, records) for path in default.tasks} == {600.0}
     seconds = {path: overlay.seconds(path, records) for path in overlay.tasks}
     for stage in ("runs", "metrics"):
@@ -60,7 +58,9 @@ def test_records_count_for_the_default_settings_alone():
     others = {path for path, task in overlay.tasks.items() if task.stage in {"table", "verdict"}}
     assert {seconds[path] for path in others} == {600.0}, "they take seconds under any settings"
     assert sum(overlay.seconds_of(changed, Records())) == pytest.approx(
-        sum(filter(None, (overlay.seconds(path, Records()) for path, _ in overlay.closure(changed))))
+        sum(
+            filter(None, (overlay.seconds(path, Records()) for path, _ in overlay.closure(changed)))
+        )
     )
 
 
@@ -127,7 +127,14 @@ def test_several_studies_have_a_row_each_and_a_sum():
         ["a", "2", "50 seconds", "1 job, 90 minutes at most", "2,000 MB, metrics/x"],
         ["b", "2", "3.0 hours", "40,000 MB, runs/y/1"],
         ["others", "1", "50 seconds", "1,500 MB, runs/x/1-5"],
-        ["all", "5", "3.0 hours", "100 seconds", "1 job, 90 minutes at most", "40,000 MB, runs/y/1"],
+        [
+            "all",
+            "5",
+            "3.0 hours",
+            "100 seconds",
+            "1 job, 90 minutes at most",
+            "40,000 MB, runs/y/1",
+        ],
     ]
     assert rate == "A GPU counts as 7e+12 operations a second."
 
