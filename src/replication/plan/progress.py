@@ -1,4 +1,4 @@
-"""What a run will take: time, processors or GPUs, and memory."""
+"""Time, processors, GPUs and memory that a run will take."""
 
 import logging
 import time

@@ -124,22 +124,7 @@ def known_seconds(benchmark: str, records: Records) -> float | None:
         benchmark: path of the file in which Snakemake writes down what it took.
         records: of jobs elsewhere.
     """
-    seconds = _here(benchmark)
-    return records.seconds.get(job_name(benchmark)) if seconds is None else seconds
-
-
-def foreseen_seconds(benchmark: str, records: Records) -> float | None:
-    """Return the seconds of a job, measured here or else foreseen by the records.
-
-    The records have the job itself, or else jobs beside it in its folder. None if they have
-    neither. Arguments as in `known_seconds`.
-    """
-    seconds = _here(benchmark)
-    return records.told(job_name(benchmark)) if seconds is None else seconds
-
-
-def _here(benchmark: str) -> float | None:
     try:
         return measured_seconds(Path(benchmark))
     except (OSError, ValueError, KeyError):  # not made here yet, or by another Snakemake
-        return None
+        return records.seconds.get(job_name(benchmark))

@@ -1,6 +1,8 @@
 """Jobs that an earlier run has left in Slurm's queue; `squeue` says what a test wants."""
 
 import os
+import re
+import shlex
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from conftest import EXAMPLE, FIGURE, STUDIES, Template
+from cluster.runs import commands_of_the_document
+from conftest import EXAMPLE, FIGURE, ROOT, STUDIES, Template
 from snakemake.iocontainers import ResourceList
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 from snakemake_executor_plugin_slurm.utils import set_gres_string
@@ -211,3 +214,24 @@ def test_jobs_at_the_papers_scale_ask_slurm_for_what_they_declare(study: str, at
         gpus = ["--gpus=1"] if task.device == "cuda" else []
         assert [word for word in words if "gpu" in word] == gpus
     assert {"cuda", "cpu"} == {task.device for task in jobs.tasks.values()}
+
+
+def test_the_document_plans_a_study(template: Template):
+    """Its commands up to the dry run; `tests/cluster` runs all of them on a real Slurm."""
+    (template.folder / "toy.yaml").write_text(
+        "example: {experiments: {replication: {seeds: {count: 5}}}}"
+    )
+    clone, make, plan, run, show = commands_of_the_document("example", "toy.yaml")
+    assert clone.startswith("git clone ")
+    targets = re.search(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text())
+    assert targets
+    assert {*make.split()} <= {"make", *targets[1].split()}
+    assert plan.replace(" -n ", " ") == run
+    assert show == "cat results/example/verdicts.md"
+    program, *words = shlex.split(plan)
+    assert program == ".venv/bin/snakemake"
+    output = template.run(*words)
+    assert (
+        "jobs: 21; time not known: 21 jobs, 10.5 hours at most; most memory of a job: 1,500 MB"
+        in output
+    )
