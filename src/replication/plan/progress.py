@@ -151,7 +151,8 @@ def planned_resources(jobs: list[Planned]) -> str:
         jobs: what is planned.
     """
     studies = [*dict.fromkeys(job.study for job in jobs)]
-    rate = f"\nA GPU counts as {GPU:.0e} operations a second." * any(job.is_on_gpu for job in jobs)
+    is_rated = any(job.is_on_gpu and job.seconds for job in jobs)
+    rate = f"\nA GPU counts as {GPU:.0e} operations a second." * is_rated
     if len(studies) > 1:
         parts = {name: [job for job in jobs if job.study == name] for name in studies}
         rows = [(name or "others", *_cells(part)) for name, part in {**parts, "all": jobs}.items()]
