@@ -93,10 +93,8 @@ logger.addFilter(
     )
 )
 logger.addHandler(
-    TimePlanned(
-        lambda: [planned(job) for job in workflow.dag.needrun_jobs()],
-        records,
-        note_on_records,
+    ResourcesPlanned(
+        lambda: [planned(job) for job in workflow.dag.needrun_jobs() if job.benchmark],
         notes_on_results,
     )
 )
@@ -112,9 +110,11 @@ onstart:
         from replication.study.devices import device
 
         # A missing GPU is an error now, not after hours of jobs that need none.
-        checked(device, CONFIGURATION.computation.device)
-    jobs = [(job.jobid, job.benchmark or "") for job in needed]
-    logger.addHandler(TimeLeft(jobs, records()))
+        checked(device, "cuda")
+    seconds = {
+        job.jobid: planned(job).seconds if job.benchmark else None for job in needed
+    }
+    logger.addHandler(TimeLeft(seconds))
 
 
 onerror:

@@ -1,5 +1,6 @@
 """Snakemake as the controller of jobs on Slurm, and what became of the results."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from conftest import Project
+from conftest import ROOT, Project
 
 from cluster.daemons import Slurm
 
@@ -21,6 +22,20 @@ SOONER = (
     *("--latency-wait", "10"),
     "--slurm-keep-successful-logs",
 )
+
+
+def commands_of_the_document(study: str, overlay: str) -> list[str]:
+    """The commands of docs/cluster.md from a clone to a judged study, on a processor.
+
+    Args:
+        study: takes the place of the study there.
+        overlay: takes the place of the study's settings at the paper's scale.
+    """
+    text = (ROOT / "docs/cluster.md").read_text()
+    block = text.split("```\n")[1]
+    (there,) = set(re.findall(r"\S+/(\w+)/paper_scale\.yaml", block))
+    block = re.sub(r"\S+/paper_scale\.yaml", overlay, block)
+    return block.replace(there, study).replace("device: cuda", "device: cpu").splitlines()
 
 
 @cache
@@ -57,6 +72,21 @@ class ClusterProject(Project):
             text=True,
             check=True,
         ).stdout
+
+    def shell(self, command: str) -> str:
+        """What a command prints that a user types in the project's folder."""
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
 
     def executions(self) -> Counter[str]:
         """How often Slurm has completed each piece of work."""

@@ -1,14 +1,23 @@
 """Figure 6 on a real Slurm: through both profiles, the same bytes as on one machine."""
 
 import re
+import sys
+from pathlib import Path
 
 import pytest
-from conftest import Project
+from conftest import Project, Template
 from faults.outcome import Fault
 
 from cluster.daemons import Slurm
 from cluster.faults import controller_killed, slurm_lost
-from cluster.runs import FIGURE, SOONER, ClusterProject, Run, small_results
+from cluster.runs import (
+    FIGURE,
+    SOONER,
+    ClusterProject,
+    Run,
+    commands_of_the_document,
+    small_results,
+)
 
 pytestmark = pytest.mark.campaign
 
@@ -33,6 +42,30 @@ def test_slurm_gives_the_bytes_of_one_machine(
     assert rules(jobs) == RULES
     assert {job.number for job in jobs} == set(re.findall(r"SLURM jobid '?(\d+)", output))
     print(*jobs, sep="\n")
+
+
+def test_the_commands_of_the_document_judge_a_study(tmp_path: Path, slurm: Slurm):
+    """From the environment on; at a small scale."""
+    project = ClusterProject(Template(tmp_path), slurm)
+    (tmp_path / "toy.yaml").write_text("example: {experiments: {replication: {seeds: {count: 5}}}}")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    clone, make, *others = commands_of_the_document("example", "toy.yaml")
+    assert clone.startswith("git clone ")
+    assert make.startswith("make ")
+    plan, run, show = (project.shell(command) for command in others)
+
+    jobs = slurm.jobs(tmp_path)
+    assert {job.state for job in jobs} == {"COMPLETED"}
+    assert plan.count("jobs: ") == 1
+    assert f"jobs: {len(jobs) + 1}; " in plan, "the page is written here"
+    assert "most memory of a job: 1,500 MB, data/printed/1-5" in plan
+    asked = [resources(slurm, job.number) for job in jobs if job.work.startswith("rule_data_")]
+    assert len(asked) == 2
+    for each in asked:
+        assert "MinMemoryNode=1500M" in each
+        assert "TimeLimit=00:30:00" in each
+    assert {"C1", "C2", "C3"} <= {line.split(":")[0] for line in run.splitlines()}
+    assert show == (tmp_path / "results/example/verdicts.md").read_text()
 
 
 def test_other_schedulers_give_the_same_bytes(cluster_project: ClusterProject):

@@ -24,10 +24,11 @@ try:
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
     from replication.plan.orders import file_digests
-    from replication.plan.progress import Brief, Planned, TimeLeft, TimePlanned
+    from replication.plan.progress import Brief, Planned, ResourcesPlanned, TimeLeft
     from replication.report.captions import Captions, category_name
     from replication.plan.other_settings import note_on_replaced, refuse_other_settings
-    from replication.plan.recorded_times import Records
+    from replication.plan.record_times import study_of
+    from replication.plan.recorded_times import Records, job_name
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code_digests
     from replication.plan.rule_inputs import RuleFunctions, in_script, name_pattern
@@ -93,8 +94,6 @@ config["captions"] = Captions(JOBS)
 # Variables by which a user's shell changes every other shell must not reach the shell of a job.
 for name in surroundings.shell_variables():
     del os.environ[name]
-# Without one, jobs have no such resource.
-HAS_GPU = CONFIGURATION.computation.device == "cuda"
 
 
 def refuse_unknown_targets():
@@ -155,22 +154,32 @@ def category(wildcards):
 
 
 def planned(job):
-    """Return what the progress needs of a job before it begins: benchmark, operations, GPU."""
-    task = JOBS.tasks.get(next(iter(job.output), None))
-    operations = task.operations if task else 0.0
-    return Planned(f"{job.benchmark or ''}", operations, bool(job.resources.get("gpu")))
+    """Return what a job takes, as far as that is known before it begins."""
+    path, name = next(iter(job.output), ""), job_name(job.benchmark)
+    known = (
+        JOBS.seconds(path, records()) if path in JOBS.tasks else records().told(name)
+    )
+    study, needs = study_of(name, JOBS) or "", job.resources
+
+    def need(resource, otherwise):
+        # Snakemake may have words in the place of a number that depends on files to come.
+        value = needs.get(resource)
+        return value if isinstance(value, int) else otherwise
+
+    return Planned(
+        study,
+        name.removeprefix("logs/").removeprefix(f"{study}/"),
+        known,
+        need("runtime", 30),
+        need("mem_mb", 0),
+        need("gpu", 0) > 0,
+    )
 
 
 @cache
 def records():
     """What jobs took when they were recorded."""
     return Records.of(STUDIES.values())
-
-
-def note_on_records():
-    """Whether they tell of what is planned."""
-    is_default = CONFIGURATION == checked(configure, {}, STUDIES)
-    return "" if is_default else "; records are of the default settings"
 
 
 def registry(wildcards):

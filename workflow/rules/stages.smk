@@ -26,7 +26,7 @@ for made, (path, doing) in MADE_BY_STUDY.items():
         benchmark:
             f"{LOG}.benchmark.tsv"
         resources:
-            **({"gpu": FILE.gpus} if HAS_GPU else {}),
+            gpu=FILE.gpus,
             mem_mb=FILE.memory,
             runtime=FILE.minutes,
         params:

@@ -37,8 +37,8 @@ class Computation(Strict):
     """Settings of how jobs run."""
 
     device: Literal["cpu", "cuda"] = "cpu"
-    """Device that trains. Numbers of different devices agree to rounding, not to the bit, as
-    long as training draws nothing on the device, such as dropout."""
+    """Device of programs that can use a GPU. Numbers of different devices agree to rounding, not to
+    the bit, as long as training draws nothing on the device, such as dropout."""
     seeds_per_job: Annotated[int, Field(ge=1)] | None = None
     """Seeds that one job draws or trains, one after another; by default as many as make the jobs
     few: 2 jobs of 10 seeds, 6 of 100, 66 of 10,000. Changes no number."""

@@ -1,7 +1,7 @@
 """Cost of a study: as recorded, or foreseen from the multiplications of its training."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 
 from replication.base.errors import InputError
 from replication.base.strict import Strict
@@ -19,7 +19,7 @@ GPU = 7e12
 scale: about a tenth of the rate that the card's maker states.
 """
 MOST_DAYS = 100
-"""Longest time of training on one core, in days; longer training is for GPUs."""
+"""Longest time of a study on one core, in days; a longer one is for GPUs."""
 DAY = 86_400
 REST = "data, evidence, verdicts, figures"
 """Name of the work of a study besides its experiments."""
@@ -38,23 +38,26 @@ HEADER = (
 
 
 def refuse_without_gpu(
-    where: str, experiments: Iterable[Experiment], computation: Computation
+    where: str, experiments: Collection[Experiment], computation: Computation
 ) -> None:
-    """Refuse experiments whose training would take processors too long.
+    """Refuse experiments that would take processors too long.
 
     Args:
         where: names the study in the configuration.
         experiments: their jobs say how many operations they take.
-        computation: the device that trains them.
+        computation: the device that computes them.
 
     Raises:
-        InputError: if processors would train them, for more than `MOST_DAYS`.
+        InputError: if processors would compute them, for more than `MOST_DAYS`.
     """
-    operations = sum(job.operations for each in experiments for job in each.runs.values())
-    days = operations / CORE / DAY
+    data = {name: job for each in experiments for name, job in each.data.items()}
+    jobs = [*data.values()]
+    for each in experiments:
+        jobs += [*each.runs.values(), *each.metrics.values()]
+    days = sum(job.operations for job in jobs) / CORE / DAY
     if computation.device == "cpu" and days > MOST_DAYS:
         raise InputError(
-            f"{where}: training would take one core about {days:,.0f} days, metrics not counted;"
+            f"{where}: training would take one core about {days:,.0f} days, with data and metrics;"
             " train less, or set computation > device: cuda where there is a GPU"
         )
 

@@ -20,7 +20,7 @@ from replication.base.places import SOURCE
 from replication.base.provenance import Provenance, Recipe, digest, recipe
 from replication.base.strict import unknown_key
 from replication.plan.configuration import Computation, Configuration, configure, read_overlay
-from replication.plan.cost import refuse_without_gpu, seconds_on_core
+from replication.plan.cost import GPU, refuse_without_gpu, seconds_on_core
 from replication.plan.orders import Input, Order, gaps_and_printed, made_by, seeds_by_recipe
 from replication.plan.paper_settings import claim_departures, without_published
 from replication.plan.recorded_times import Records
@@ -39,6 +39,9 @@ from replication.plan.tasks import Task, Tasks, stem
 from replication.study.registry import Registry, read_registry
 from replication.study.seeds import format_seeds
 from replication.study.studies import Study
+
+MADE_BY_STUDY = frozenset({"data", "runs", "metrics"})
+"""Stages whose jobs take as long as their settings say."""
 
 
 @dataclass(frozen=True)
@@ -228,16 +231,42 @@ class Jobs:
                 yield path, self.tasks[path]
                 waiting.extend(self.tasks[path].reads)
 
+    def seconds(self, path: str, records: Records) -> float | None:
+        """Return the seconds of the job that makes a file; none if they are not known.
+
+        They are those of its record, or else of the jobs beside it, or else as its operations say.
+        Records are of the default settings. So they do not count for data, runs and metrics of
+        other settings; evidence, verdicts and figures take seconds under any.
+
+        Args:
+            path: the file.
+            records: times of jobs.
+        """
+        task = self.tasks[path]
+        if task.device == "cuda":
+            return task.operations / GPU or None
+        is_recorded = task.stage not in MADE_BY_STUDY or _like(path, task) in self._recorded
+        known = records.told(record_name(path, task)) if is_recorded else None
+        return seconds_on_core(known, task.operations)
+
+    @cached_property
+    def _recorded(self) -> set[tuple[str, str]]:
+        """Folder and settings of all files under the default settings, see `_like`."""
+        studies = {name: each.study for name, each in self.studies.items()}
+        default = configure({}, studies)
+        jobs = self if self.configuration == default else Jobs.of(default, studies)
+        return {_like(path, task) for path, task in jobs.tasks.items()}
+
     def seconds_of(self, paths: Iterable[str], records: Records) -> Iterator[float]:
         """Yield the seconds of every job that makes some files from nothing, each job once.
 
         Args:
             paths: the files.
-            records: times of jobs; see `_seconds` for one that nobody has recorded.
+            records: times of jobs; a job whose time is not known takes none, see `seconds`.
         """
-        names = {record_name(path, task): task for path, task in self.closure(paths)}
-        for name, task in names.items():
-            yield _seconds(name, task, records)
+        names = {record_name(path, task): path for path, task in self.closure(paths)}
+        for path in names.values():
+            yield self.seconds(path, records) or 0.0
 
     def longest_chain(self, paths: Iterable[str], records: Records) -> float:
         """Return the seconds of the longest chain of jobs, each of which reads from the one before.
@@ -246,14 +275,14 @@ class Jobs:
 
         Args:
             paths: the files.
-            records: times of jobs; see `_seconds` for one that nobody has recorded.
+            records: times of jobs; a job whose time is not known takes none, see `seconds`.
         """
         tasks, ends = dict(self.closure(paths)), dict[str, float]()
         reads = {
             path: [each for each in task.reads if each in tasks] for path, task in tasks.items()
         }
         for path in TopologicalSorter(reads).static_order():
-            own = _seconds(record_name(path, tasks[path]), tasks[path], records)
+            own = self.seconds(path, records) or 0.0
             ends[path] = own + max((ends[each] for each in reads[path]), default=0.0)
         return max(ends.values(), default=0.0)
 
@@ -310,13 +339,9 @@ class Jobs:
         return (self.tasks[path].stage, self.recipe(path)) if path in self.tasks else ("", None)
 
 
-def _seconds(name: str, task: Task, records: Records) -> float:
-    """Return the seconds of a job by the name of its record.
-
-    A job without a record takes the mean of those in its folder, or else as long as its operations
-    say, or else no time.
-    """
-    return seconds_on_core(records.told(name), task.operations) or 0.0
+def _like(path: str, task: Task) -> tuple[str, str]:
+    """Return what a file shares with the files beside it that take as long for a seed."""
+    return os.path.dirname(path), task.digest
 
 
 def record_name(path: str, task: Task) -> str:

@@ -1,9 +1,9 @@
-"""Time that a run will take, from the times of its jobs when they were last measured."""
+"""Time, processors, GPUs and memory that a run will take."""
 
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from snakemake.logging import logger
@@ -12,13 +12,14 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 from replication.base.strict import shorten
-from replication.plan.cost import GPU, seconds_on_core
-from replication.plan.recorded_times import Records, expected_seconds, foreseen_seconds
+from replication.plan.cost import GPU, count_jobs
 
 LONGEST_REASON = 300
 """Largest number of letters of the reason of a job."""
 _REASONS = "Reasons:"
 """Beginning of Snakemake's list of reasons, which names every rule."""
+SECONDS_OF_UNKNOWN = 1.0
+"""Seconds of a job whose time is not known: those of a start of Python."""
 _STAGES_OF_RULES = frozenset({"dataset", "evidence", "verdict"})
 """Stages of which each study has many rules, with names that begin with the stage."""
 
@@ -26,15 +27,16 @@ _STAGES_OF_RULES = frozenset({"dataset", "evidence", "verdict"})
 class TimeLeft(logging.Handler):
     """Handler that says after every job how long the rest takes if the pace stays the same."""
 
-    def __init__(self, jobs: Iterable[tuple[int, str]], records: Records) -> None:
+    def __init__(self, jobs: Mapping[int, float | None]) -> None:
         """Take the time.
 
         Args:
-            jobs: identifier of each and the path of its benchmark, or "".
-            records: of jobs elsewhere.
+            jobs: seconds by identifier; none if they are not known.
         """
         super().__init__()
-        self.left = {job: expected_seconds(path, records) for job, path in jobs}
+        self.left = {
+            job: SECONDS_OF_UNKNOWN if seconds is None else seconds for job, seconds in jobs.items()
+        }
         self.total = sum(self.left.values())
         self.start = time.monotonic()
 
@@ -102,72 +104,86 @@ def jobs_by_stage(counts: Mapping[str, int]) -> str:
 class Planned(NamedTuple):
     """One job of a plan."""
 
-    benchmark: str
-    """Path of the file in which Snakemake writes down the job's time, or ""."""
-    operations: float
-    """Floating-point operations of the job's training; 0 if nobody has counted."""
+    study: str
+    """Name of its study; empty if it belongs to none."""
+    name: str
+    """Name of the job, such as `runs/one/1-5`."""
+    seconds: float | None
+    """Seconds that it will take; none if they are not known."""
+    minutes: int
+    """Limit of its run time in minutes; 0 if it has none."""
+    memory: int
+    """Memory that it asks for, in MB: of the machine, and of the GPU if it computes there."""
     is_on_gpu: bool
-    """True if a GPU makes these operations."""
+    """True if it asks for a GPU."""
 
 
-class TimePlanned(logging.Handler):
-    """Handler that says how long the planned jobs will take, and what they replace."""
+class ResourcesPlanned(logging.Handler):
+    """Handler that says what the planned jobs will take, and what they replace."""
 
-    def __init__(
-        self,
-        jobs: Callable[[], Iterable[Planned]],
-        records: Callable[[], Records],
-        note: Callable[[], str],
-        replaced: Callable[[], str],
-    ) -> None:
+    def __init__(self, jobs: Callable[[], Iterable[Planned]], replaced: Callable[[], str]) -> None:
         """Wait until the jobs are known; a process that runs one job never asks for any of it.
 
         Args:
             jobs: returns all of them.
-            records: returns those of jobs elsewhere.
-            note: returns what is added.
             replaced: returns a sentence on what is replaced, empty if there is nothing to say.
         """
         super().__init__()
         self.jobs = jobs
-        self.records = records
-        self.note = note
         self.replaced = replaced
         self.has_spoken = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the time of the planned jobs into the log, once Snakemake counts them."""
+        """Write what the planned jobs take into the log, once Snakemake counts them."""
         if getattr(record, "event", None) != LogEvent.RUN_INFO or self.has_spoken:
             return
         self.has_spoken = True
-        told = planned_time(self.jobs(), self.records()) + self.note()
-        logger.info(told, extra={"quietness": Quietness.PROGRESS})
+        if told := planned_resources([*self.jobs()]):
+            logger.info(told, extra={"quietness": Quietness.PROGRESS})
         if replaced := self.replaced():
             logger.warning(replaced)
 
 
-def planned_time(jobs: Iterable[Planned], records: Records) -> str:
-    """Return the time of all jobs in words.
-
-    The recorded time of a job counts; where that is not known, its operations say it.
+def planned_resources(jobs: list[Planned]) -> str:
+    """Return what jobs take: a sentence, or a table with a row for each of several studies.
 
     Args:
         jobs: what is planned.
-        records: of jobs elsewhere.
     """
-    on_core = on_gpu = 0.0
-    unknown = 0
-    for job in jobs:
-        known = foreseen_seconds(job.benchmark, records)
-        if job.is_on_gpu and job.operations:
-            on_gpu += job.operations / GPU
-        elif (seconds := seconds_on_core(known, job.operations)) is not None:
-            on_core += seconds
-        else:
-            unknown += bool(job.benchmark)
-    if unknown and not (on_core or on_gpu):
-        return f"nobody has recorded how long these {unknown} jobs take"
-    text = f"about {tqdm.format_interval(on_core)} of one processor"
-    if on_gpu:
-        text += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"
-    return f"{text}; jobs that are not recorded: {unknown}" if unknown else text
+    studies = [*dict.fromkeys(job.study for job in jobs)]
+    is_rated = any(job.is_on_gpu and job.seconds for job in jobs)
+    rate = f"\nA GPU counts as {GPU:.0e} operations a second." * is_rated
+    if len(studies) > 1:
+        parts = {name: [job for job in jobs if job.study == name] for name in studies}
+        rows = [(name or "others", *_cells(part)) for name, part in {**parts, "all": jobs}.items()]
+        return "\n".join(_aligned([("study", *_COLUMNS), *rows])) + rate
+    told = zip(_COLUMNS, _cells(jobs), strict=True) if jobs else ()
+    return "; ".join(f"{column}: {cell}" for column, cell in told if cell) + rate
+
+
+_COLUMNS = ("jobs", "one GPU", "one processor", "time not known", "most memory of a job")
+
+
+def _cells(jobs: list[Planned]) -> tuple[str, ...]:
+    """Return the cells of a row, see `_COLUMNS`."""
+    on_gpu = sum(job.seconds or 0.0 for job in jobs if job.is_on_gpu)
+    on_core = sum(job.seconds or 0.0 for job in jobs if not job.is_on_gpu)
+    unknown = [job.minutes * 60 for job in jobs if job.seconds is None]
+    limit = f"{count_jobs(len(unknown))}, {_long(sum(unknown))} at most"
+    largest = min(jobs, key=lambda job: (-job.memory, job.name))
+    memory = f"{largest.memory:,} MB, {largest.name}"
+    return f"{len(jobs):,}", _long(on_gpu), _long(on_core), limit * bool(unknown), memory
+
+
+def _long(seconds: float) -> str:
+    """Return a time in words; empty if there is none."""
+    if seconds < 120:
+        return f"{seconds:.0f} seconds" if seconds else ""
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.1f} hours"
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the lines of a table."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()

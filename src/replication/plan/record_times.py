@@ -78,7 +78,7 @@ def _most_memory(path: Path) -> float | None:
 
 def study_of(job: str, jobs: Jobs) -> str | None:
     """Return the study of a job, by the job's name; none if no study has it now."""
-    _, place, part = job.split("/", 2)
+    _, place, part = (*job.split("/", 2), "", "")[:3]
     if place == "figures":
         figure = jobs.figures.get(part.rpartition(".")[0])
         return figure[0].study.name if figure else None

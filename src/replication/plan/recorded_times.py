@@ -18,8 +18,6 @@ RECORD = "seconds.csv"
 COLUMNS = ["job", "seconds", "mib"]
 """Columns of the table; `mib` may be empty."""
 REMEDY = "restore it with git, or make it again with `python -m replication times`"
-SECONDS_OF_UNKNOWN = 1.0
-"""Seconds of a job without a record: those of a start of Python."""
 
 
 def measured_seconds(path: Path) -> float:
@@ -126,31 +124,7 @@ def known_seconds(benchmark: str, records: Records) -> float | None:
         benchmark: path of the file in which Snakemake writes down what it took.
         records: of jobs elsewhere.
     """
-    seconds = _here(benchmark)
-    return records.seconds.get(job_name(benchmark)) if seconds is None else seconds
-
-
-def expected_seconds(benchmark: str, records: Records) -> float:
-    """Return the foreseen seconds of a job, or else `SECONDS_OF_UNKNOWN`.
-
-    Arguments as in `known_seconds`.
-    """
-    seconds = foreseen_seconds(benchmark, records)
-    return SECONDS_OF_UNKNOWN if seconds is None else seconds
-
-
-def foreseen_seconds(benchmark: str, records: Records) -> float | None:
-    """Return the seconds of a job, measured here or else foreseen by the records.
-
-    The records have the job itself, or else jobs beside it in its folder. None if they have
-    neither. Arguments as in `known_seconds`.
-    """
-    seconds = _here(benchmark)
-    return records.told(job_name(benchmark)) if seconds is None else seconds
-
-
-def _here(benchmark: str) -> float | None:
     try:
         return measured_seconds(Path(benchmark))
     except (OSError, ValueError, KeyError):  # not made here yet, or by another Snakemake
-        return None
+        return records.seconds.get(job_name(benchmark))

@@ -100,9 +100,9 @@ class RuleFunctions:
         """Return the limit of the run time in minutes; more after every failure."""
         return max(task.minutes for task in self._tasks(wildcards)) * attempt
 
-    def gpus(self, wildcards: Any) -> int:
-        """Return the number of GPUs that the job needs."""
-        return int(any(task.device == "cuda" for task in self._tasks(wildcards)))
+    def gpus(self, wildcards: Any) -> int | None:
+        """Return the number of GPUs that the job needs; none, not 0, if schedulers get no word."""
+        return 1 if any(task.device == "cuda" for task in self._tasks(wildcards)) else None
 
     def _paths(self, wildcards: Any) -> list[str]:
         return _fill(self.keys, wildcards)

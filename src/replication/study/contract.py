@@ -80,11 +80,13 @@ class Job(NamedTuple):
     reads: tuple[str, ...] = ()
     """Names of the data that the job reads; for a job of data, paths of files that no job makes."""
     memory: int = 1500
-    """Memory in MB."""
+    """Most memory in MB: of the machine, or of the GPU where the job computes there. A job on a GPU
+    asks for as much of either."""
     minutes: int = 30
     """Longest time in minutes."""
     operations: float = 0.0
-    """Floating-point operations of the matrix products of a job; 0 if not counted."""
+    """Floating-point operations of the matrix products of a job; 0 if not counted. They foretell
+    how long a job of other settings than the defaults takes, or one on a GPU."""
     gaps: tuple[str, ...] = ()
     """Patterns of the names of arrays of runs in which values that are not finite have a meaning to
     the metrics, such as *not measured at this update*. A seed with such a value in any other array

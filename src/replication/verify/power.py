@@ -33,7 +33,7 @@ from replication.judge.statistics import mean_and_spread, pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
 from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import SUFFIX, Records, foreseen_seconds
+from replication.plan.recorded_times import Records
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.evidence import known_ends
@@ -327,7 +327,7 @@ def _minutes_of_seeds(
         jobs += [(name, f"runs/{name}/{run}") for run in study.experiments[name].runs]
     total = 0.0
     for name, job in jobs:
-        took = foreseen_seconds(f"logs/{study.study.name}/{job}{SUFFIX}", records)
+        took = records.told(f"logs/{study.study.name}/{job}")
         if took is None:
             return None
         total += took / len(study.seeds(name))
@@ -381,7 +381,8 @@ def main(names: tuple[str, ...], root: Path, overlays: tuple[Path, ...]) -> None
     studies = find_studies()
     changes = read_overlays(overlays)
     jobs = Jobs.of(configure(changes, studies), studies)
-    records = Records.of(studies.values())
+    # Of the default settings.
+    records = Records() if overlays else Records.of(studies.values())
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
     kept = find_references(root)

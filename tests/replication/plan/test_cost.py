@@ -21,14 +21,16 @@ from replication.study.studies import find_studies
 
 
 def experiment(days):
+    """Of a run and a metric; its data are those of all others."""
     job = Job("runs", Strict(), operations=days * DAY * CORE)
-    return Experiment(runs={"one": job, "other": job}, metrics={})
+    data = Job("data", Strict(), operations=MOST_DAYS / 2 * DAY * CORE)
+    return Experiment(runs={"one": job}, metrics={"other": job}, data={"shared": data})
 
 
 def test_training_of_many_days_needs_a_gpu():
-    few, many = experiment(MOST_DAYS / 4), experiment(MOST_DAYS)
+    few, many = experiment(MOST_DAYS / 8), experiment(MOST_DAYS)
     refuse_without_gpu("study", [few, few], Computation())
-    told = r"^study: training would take one core about 250 days, .* device: cuda where there is a"
+    told = r"^study: training would take one core about 275 days, .* device: cuda where there is a"
     with pytest.raises(InputError, match=told):
         refuse_without_gpu("study", [many, few], Computation())
     refuse_without_gpu("study", [many, few], Computation(device="cuda"))

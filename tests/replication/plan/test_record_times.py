@@ -57,6 +57,7 @@ def test_a_folder_without_jobs_changes_nothing(record):
         ("logs/figures/example/fig1.pdf", "example"),
         ("logs/report/lp_ft", "lp_ft"),
         ("logs/report/index", None),
+        ("benchmarks/mine", None),
         ("logs/somebody/runs/printed/1-5", None),
     ],
 )

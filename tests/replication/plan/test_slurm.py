@@ -1,16 +1,26 @@
 """Jobs that an earlier run has left in Slurm's queue; `squeue` says what a test wants."""
 
 import os
+import re
+import shlex
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from conftest import FIGURE, Template
+from cluster.runs import commands_of_the_document
+from conftest import EXAMPLE, FIGURE, ROOT, STUDIES, Template
+from snakemake.iocontainers import ResourceList
+from snakemake_executor_plugin_slurm.submit_string import get_submit_command
+from snakemake_executor_plugin_slurm.utils import set_gres_string
 
 from replication.base.errors import InputError
 from replication.plan import recover, slurm
+from replication.plan.configuration import configure, merge, read_overlay
+from replication.plan.jobs import Jobs
+from replication.plan.rule_inputs import RuleFunctions
 
 QUEUE = """\
 12|RUNNING|{folder}|rule_runs_wildcards_example_printed_1
@@ -22,6 +32,16 @@ QUEUE = """\
 
 SLURM = SimpleNamespace(name="slurm")
 """As much of Snakemake's executor as a run looks at before it starts."""
+ON_GPU = {"computation": {"device": "cuda"}}
+PARAMETERS = dict.fromkeys(
+    ("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "any"
+)
+"""Of a call of `sbatch`, besides what the job declares."""
+
+
+def overlay(study: str) -> Path:
+    """The settings of a study at the paper's scale."""
+    return STUDIES[study].folder / "paper_scale.yaml"
 
 
 class Queue:
@@ -131,3 +151,87 @@ def test_without_slurm_there_is_nothing_to_ask(tmp_path: Path, monkeypatch: pyte
     done = CliRunner().invoke(slurm.main, ["list"])
     assert done.exit_code == 1
     assert done.output == "Error: There is no `squeue` here; run this where you submit Slurm jobs\n"
+
+
+DATA = ("results/example/data/printed/1-5.npz", "results/example/data/replication/101-105.npz")
+DEVICE = """
+    @property
+    def device(self) -> str:
+        return "cuda" if self.noise else "cpu"
+"""
+
+
+@pytest.mark.parametrize(
+    ("profile", "sooner"),
+    [("slurm", ["--slurm-init-seconds-before-status-checks", "1"]), ("cluster-generic", [])],
+)
+def test_only_a_job_that_computes_on_a_gpu_asks_for_one(
+    template: Template, queue: Queue, profile: str, sooner: list[str]
+):
+    """The other asks for none, not even for 0. Both are refused once they have asked."""
+    asked = queue.file.parent / "asked"
+    queue.program("sbatch", f'echo $(echo "$@" | tr = " ") >> {asked}; exit 1')
+    for name in ("sacct", "sacctmgr", "sinfo"):
+        queue.program(name, "echo 'main*'")
+    template.edit(f"{EXAMPLE}/settings.py", 'of the targets."""\n', f'of the targets."""\n{DEVICE}')
+    template.environment["PATH"] = os.pathsep.join(
+        [str(queue.file.parent), str(Path(sys.executable).parent), os.environ["PATH"]]
+    )
+    without = "example={experiments: {replication: {training: {problem: {noise: 0}}}}}"
+    given = ("--workflow-profile", f"profiles/{profile}", "--retries", "0", *sooner)
+    output = template.run(*DATA, *given, "--config", without, succeed=False)
+    assert asked.is_file(), output
+    printed, replication = sorted(
+        [line.split() for line in asked.read_text().splitlines()],
+        key=lambda words: "--gpus" not in words,
+    )
+    for words in (printed, replication):
+        option = dict(pairwise(words))
+        assert (option["--mem"], option.get("--time") or option["-t"]) == ("1500", "30")
+    assert dict(pairwise(printed))["--gpus"] == "1"
+    assert not [word for word in replication if "gpu" in word]
+
+
+@pytest.mark.parametrize("study", [each for each in STUDIES if overlay(each).is_file()])
+@pytest.mark.parametrize("attempt", [1, 3])
+def test_jobs_at_the_papers_scale_ask_slurm_for_what_they_declare(study: str, attempt: int):
+    """They ask for more after each failure."""
+    found = {study: STUDIES[study]}
+    jobs = Jobs.of(configure(merge(read_overlay(overlay(study)), ON_GPU), found), found)
+    for path, task in jobs.tasks.items():
+        rule = RuleFunctions(jobs, [path], Path(), str, path, lambda paths, params: None)
+        needs = {
+            "mem_mb": rule.memory({}, attempt),
+            "runtime": rule.minutes({}, attempt),
+            "gpu": rule.gpus({}),
+        }
+        told = {name: need for name, need in needs.items() if need is not None}
+        job = SimpleNamespace(resources=ResourceList(fromdict=told), threads=1)
+        words = (get_submit_command(job, PARAMETERS) + set_gres_string(job)).split()
+        asked = dict(pairwise(words))
+        assert asked["--mem"] == str(task.memory * attempt)
+        assert asked["-t"] == str(task.minutes * attempt)
+        gpus = ["--gpus=1"] if task.device == "cuda" else []
+        assert [word for word in words if "gpu" in word] == gpus
+    assert {"cuda", "cpu"} == {task.device for task in jobs.tasks.values()}
+
+
+def test_the_document_plans_a_study(template: Template):
+    """Its commands up to the dry run; `tests/cluster` runs all of them on a real Slurm."""
+    (template.folder / "toy.yaml").write_text(
+        "example: {experiments: {replication: {seeds: {count: 5}}}}"
+    )
+    clone, make, plan, run, show = commands_of_the_document("example", "toy.yaml")
+    assert clone.startswith("git clone ")
+    targets = re.search(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text())
+    assert targets
+    assert {*make.split()} <= {"make", *targets[1].split()}
+    assert plan.replace(" -n ", " ") == run
+    assert show == "cat results/example/verdicts.md"
+    program, *words = shlex.split(plan)
+    assert program == ".venv/bin/snakemake"
+    output = template.run(*words)
+    assert (
+        "jobs: 21; time not known: 21 jobs, 10.5 hours at most; most memory of a job: 1,500 MB"
+        in output
+    )

@@ -321,11 +321,13 @@ def test_of_any_other_target_is_said_what_can_be_made(template: Template, target
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_nothing_begins_that_needs_one(template: Template):
-    on_gpu = "--config", "computation={device: cuda}"
-    output = template.run(TABLE2, *on_gpu, succeed=False)
+    """Jobs that need none are made; the settings of a job say whether it does."""
+    last = "    updates: int = Field(ge=1)\n"
+    template.edit(f"{EXAMPLE}/settings.py", last, f'{last}    device: str = "cuda"\n')
+    output = template.run(TABLE2, succeed=False)
     assert "device cuda: PyTorch finds no GPU here; run it where there is one" in output
     assert not list(template.folder.glob("results/example/**/*.*"))
-    template.run(f"{DATA}/101-105.npz", *on_gpu)
+    template.run(f"{DATA}/101-105.npz")
 
 
 def test_every_profile_schedules_quickly():
