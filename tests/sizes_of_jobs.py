@@ -66,13 +66,18 @@ def run(program: str, folder: Path, arguments: Iterable[str] = ()) -> Peaks:
     return Peaks([int(kib) * 1024 / 1e6 for kib, _ in told], float(told[-1][1]))
 
 
-def measure(small: Small, path: str) -> Row:
-    """Run the job that makes a file, after the jobs of the data that it reads."""
-    task = small.jobs.tasks[path]
-    for each in task.reads:
+def make(small: Small, path: str) -> Peaks:
+    """Run the job that makes a file, after the jobs of what it reads."""
+    for each in small.jobs.tasks[path].reads:
         if each in small.jobs.tasks and not (small.folder / each).exists():
-            run(JOB, small.folder, small.arguments(each))
-    (peak,), seconds = run(JOB, small.folder, small.arguments(path))
+            make(small, each)
+    return run(JOB, small.folder, small.arguments(path))
+
+
+def measure(small: Small, path: str) -> Row:
+    """Run the job that makes a file, after the jobs of what it reads."""
+    task = small.jobs.tasks[path]
+    (peak,), seconds = make(small, path)
     return Row(path.partition("/")[2].partition("/")[2], task.memory, peak, seconds)
 
 

@@ -94,7 +94,9 @@ def test_training_takes_as_much_as_its_batches(tmp_path, rows, size):
 
 @pytest.mark.parametrize("boards", [100, 1000])
 def test_accuracy_takes_as_much_as_its_boards(tmp_path, rows, boards):
-    few = planned(tmp_path, {"boards": {"test": boards}, "metrics": {"accuracy": {"loops": [1, 2]}}})
+    few = planned(
+        tmp_path, {"boards": {"test": boards}, "metrics": {"accuracy": {"loops": [1, 2]}}}
+    )
     found = sizes_of_jobs.measure(few, f"{RESULTS}/metrics/akorn_untrained/accuracy.parquet")
     rows.append(found)
     assert found.measured < found.asked

@@ -222,7 +222,7 @@ class Tasks:
         known = digest(settings)
         printed = tuple(file_digests(published))
         return Task(
-            stage, program, function, settings, known, (), reads, published, printed, memory=1000
+            stage, program, function, settings, known, (), reads, published, printed
         )
 
     def _dumped(self, settings: Strict) -> tuple[Any, str]:

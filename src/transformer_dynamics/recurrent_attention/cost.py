@@ -25,8 +25,8 @@ from transformer_dynamics.recurrent_attention.settings.tuning import TuningJob
 
 SINGLE, DOUBLE = 4, 8
 """Bytes of a number in float32 and in float64."""
-PROCESS = 700e6
-"""Bytes of Python, PyTorch and pandas."""
+PROCESS, LEAST = 700e6, 1500
+"""Bytes of Python, PyTorch and pandas; MB that every job asks for."""
 PRODUCT = 8
 """Steps that take as long as a product of a vector with a Jacobian or its transpose."""
 COLUMNS = 400
@@ -51,22 +51,23 @@ class Need(NamedTuple):
 def training_need(job: TrainJob, seeds: int) -> Need:
     """Return the need of training some seeds at once."""
     steps = seeds * job.training.batch_size * job.training.loops
-    kept = steps * _kept_numbers(job) + 8 * seeds * _parameters(job)
+    kept: float = steps * _kept_numbers(job) + 8 * seeds * _parameters(job)
     # Forward, and twice as much backward.
     return _need(job, kept * SINGLE, 3.0 * job.updates * steps * step_operations(job))
 
 
-def metric_need(job: MetricJob[Any] | TuningJob, seeds: int) -> Need:
+def metric_need(job: MetricJob[Any], seeds: int) -> Need:
     """Return the need of a metric of some seeds."""
-    if isinstance(job, TuningJob):
-        train = next(iter(job.runs.values()))
-        boards = train.boards.valid
-        steps = len(job.runs) * boards * max(train.training.loops, job.loops)
-        return _need(
-            train, boards * _moving_numbers(train) * SINGLE, steps * step_operations(train)
-        )
-    numbers, steps = NEEDS[type(job.settings)](job, seeds)
-    return _need(job.train, numbers, steps * step_operations(job.train))
+    taken, steps = NEEDS[type(job.settings)](job, seeds)
+    return _need(job.train, taken, steps * step_operations(job.train))
+
+
+def tuning_need(job: TuningJob, seeds: int) -> Need:
+    """Return the need of the accuracy of candidates, each of some seeds."""
+    train = next(iter(job.runs.values()))
+    boards = seeds * train.boards.valid
+    steps = len(job.runs) * boards * max(train.training.loops, job.loops)
+    return _need(train, boards * _moving_numbers(train) * SINGLE, steps * step_operations(train))
 
 
 def step_operations(job: TrainJob) -> float:
@@ -76,7 +77,7 @@ def step_operations(job: TrainJob) -> float:
 
 
 def _need(job: TrainJob, taken: float, operations: float) -> Need:
-    return Need(round((PROCESS + taken) / 1e6) + library_memory(job.device), operations)
+    return Need(max(LEAST, round((PROCESS + taken) / 1e6)) + library_memory(job.device), operations)
 
 
 def _moving_numbers(job: TrainJob) -> int:
@@ -86,7 +87,7 @@ def _moving_numbers(job: TrainJob) -> int:
 
 def _kept_numbers(job: TrainJob) -> int:
     """Return the numbers that a step of one board keeps for its derivative."""
-    return 14 * job.rows + 3 * job.model.heads * job.boards.cells**2
+    return 17 * job.rows + 3 * job.model.heads * job.boards.cells**2
 
 
 def _parameters(job: TrainJob) -> int:

@@ -4,11 +4,17 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
+from replication.base.strict import Strict
 from replication.plan.configuration import Computation
 from replication.plan.limits import time_limit
 from replication.study.contract import Experiment, Job
 from replication.study.seeds import SeedRange, batches, seed_list
-from transformer_dynamics.recurrent_attention.cost import metric_need, training_need
+from transformer_dynamics.recurrent_attention.cost import (
+    Need,
+    metric_need,
+    training_need,
+    tuning_need,
+)
 from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
 from transformer_dynamics.recurrent_attention.settings.configuration import (
     TOKEN_NORMS,
@@ -65,7 +71,7 @@ def _condition(
     parts = batches(seed_list(seeds), computation.seeds_per_job or sizes.seeds.count)
     boards = _name_of_boards(condition)
     metrics = {
-        metric: _measured(metric, MetricJob(train=job, settings=own), boards, len(seed_list(seeds)))
+        metric: _metric(metric, MetricJob(train=job, settings=own), boards, len(seed_list(seeds)))
         for metric, own in sizes.metrics
         if name in settings.conditions_of.get(metric, [name])
     }
@@ -94,9 +100,12 @@ def _training(
     return Job("training.loop", job, seeds, (boards,), need.memory, minutes, need.operations, gaps)
 
 
-def _measured(name: str, job: MetricJob[Any] | TuningJob, boards: str, seeds: int) -> Job:
-    need = metric_need(job, seeds)
-    minutes = time_limit(need.operations, job.device)
+def _metric(name: str, job: MetricJob[Any], boards: str, seeds: int) -> Job:
+    return _measured(name, job, boards, metric_need(job, seeds), job.device)
+
+
+def _measured(name: str, job: Strict, boards: str, need: Need, device: str) -> Job:
+    minutes = time_limit(need.operations, device)
     return Job(f"metrics.{name}", job, (), (boards,), need.memory, minutes, need.operations)
 
 
@@ -134,6 +143,7 @@ def _tuning(
             metric=metric,
         )
 
+    solved, most = table("solved"), max(len(seeds) for _, seeds in names)
     return Experiment(
         data={boards: _boards(own)},
         # A rate at which a training diverges solves no board.
@@ -141,7 +151,7 @@ def _tuning(
             name: _training(job, seeds, boards, gaps=("*",)) for (job, seeds), name in names.items()
         },
         metrics={
-            "solved": _measured("tuning", table("solved"), boards, 1),
+            "solved": _measured("tuning", solved, boards, tuning_need(solved, most), solved.device),
             "fingerprint": Job("metrics.tuning", table("fingerprint")),
         },
     )

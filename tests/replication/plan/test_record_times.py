@@ -5,7 +5,13 @@ from click.testing import CliRunner
 from conftest import JOBS
 
 from replication.plan import record_times
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs, record_name
 from replication.plan.recorded_times import Records
+from replication.study.studies import find_studies
+
+STUDIES = find_studies()
+RECORDS = Records.of(STUDIES.values())
 
 HEAD = "s\th:m:s\tmax_rss\tcpu_time\n"
 JOB = "logs/example/runs/printed/1-5"
@@ -63,3 +69,15 @@ def test_a_folder_without_jobs_changes_nothing(record):
 )
 def test_a_job_is_of_the_study_that_its_name_tells(job, study):
     assert record_times.study_of(job, JOBS) == study
+
+
+@pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
+def test_no_job_took_more_memory_than_it_asks_for(study):
+    jobs, records = Jobs.of(configure({}, {study.name: study}), {study.name: study}), RECORDS.mib
+    taken = {path: records.get(record_name(path, task), 0) for path, task in jobs.tasks.items()}
+    small = {
+        path: (round(mib * 2**20 / 1e6), jobs.tasks[path].memory)
+        for path, mib in taken.items()
+        if mib * 2**20 > jobs.tasks[path].memory * 1e6
+    }
+    assert small == {}

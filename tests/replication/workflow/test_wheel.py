@@ -127,7 +127,9 @@ def test_no_reference_is_written_while_the_template_is_left(python, installed, w
         "no reference is kept before these marks are replaced:\nREADME.md, line 1: the title"
         in told
     )
-    title = re.search(r"^src/mypaper/registry.yaml, line (\d+): the title of the paper$", told, re.M)
+    title = re.search(
+        r"^src/mypaper/registry.yaml, line (\d+): the title of the paper$", told, re.M
+    )
     assert title
     lines = (installed / "src/mypaper/registry.yaml").read_text().splitlines()
     assert "TODO" in lines[int(title[1]) - 1]
