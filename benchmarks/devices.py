@@ -23,8 +23,8 @@ from replication.plan.configuration import Computation, configure, read_overlay
 from replication.study.studies import find_studies
 from replication.testing.small import Small
 from replication.verify.machine import gpu, processor
+from transformer_dynamics.recurrent_attention.cost import training_need
 from transformer_dynamics.recurrent_attention.settings.training import TrainJob
-from transformer_dynamics.recurrent_attention.study import operations
 from transformer_dynamics.recurrent_attention.training.loop import run_updates
 from transformer_dynamics.recurrent_attention.training.state import initial_state
 
@@ -152,7 +152,7 @@ def measure_speed(job: TrainJob, seeds: list[int]) -> Speed:
         next(updates)
     torch.cuda.synchronize()
     seconds = (perf_counter() - begun) / TIMED
-    rate = operations(job) / job.updates * len(seeds) / seconds
+    rate = training_need(job, len(seeds)).operations / job.updates / seconds
     return Speed(seconds, rate, torch.cuda.max_memory_allocated() / 2**30)
 
 
