@@ -1,6 +1,7 @@
 """Metrics of exponents, eigenvalues and trajectories against autograd on the models' own steps."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from small_models import MODELS, boards, job, run, step
@@ -27,6 +28,7 @@ from transformer_dynamics.recurrent_attention.settings.metrics import (
     Spectrum,
     Trajectories,
 )
+from transformer_dynamics.recurrent_attention.theory import products
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step
 from transformer_dynamics.recurrent_attention.theory.jacobian import (
     step_with_jacobian as closed_step,
@@ -107,6 +109,43 @@ def test_all_exponents_have_the_mean_that_is_measured():
     assert (means["size"] == 32 - 8).all()
     np.testing.assert_allclose(means["max"], table["max"], rtol=0, atol=1e-8)
     np.testing.assert_allclose(means["mean"], table["nonnull"], rtol=0, atol=1e-8)
+
+
+@pytest.mark.thorough
+def test_metrics_by_products_are_those_by_matrices(monkeypatch):
+    """As where matrices would not fit, which is decided by the number of rows."""
+    model = MODELS["akorn"]
+    data = [run(model)], [boards()]
+    hows = (EXPONENTS, PERTURBED.model_copy(update={"etas": [0.1], "inputs": []}))
+    measures = (exponents.measure, perturbed.measure)
+    dense = [measure(job(model, how), *data) for measure, how in zip(measures, hows, strict=True)]
+    monkeypatch.setattr(products, "MOST_ROWS", 0)
+    monkeypatch.setattr(products, "PROBES", 2)
+    for measure, how, expected in zip(measures, hows, dense, strict=True):
+        found = measure(job(model, how), *data)
+        same = [column for column in expected if column != "nonnull"]
+        pd.testing.assert_frame_equal(found[same], expected[same], atol=1e-9)
+        assert (found["nonnull"] < found["max"]).all()
+
+
+def test_the_largest_are_the_first_of_all():
+    model = MODELS["itrsa by blocks"]
+    data = [run(model)], [boards()]
+    whole, few = (
+        distribution.measure(job(model, Distribution(boards=1, steps=4, largest=most)), *data)
+        for most in (None, 5)
+    )
+    pd.testing.assert_frame_equal(few, whole[whole["index"] < 5].reset_index(drop=True))
+    whole, few = (
+        spectrum.measure(job(model, Spectrum(boards=1, steps=4, largest=most)), *data)
+        for most in (None, 6)
+    )
+    keys = ["seed", "board", "normalised"]
+    for key, rows in few.groupby(keys):
+        every = whole.set_index(keys).loc[key]
+        moduli, all_moduli = (np.hypot(each["re"], each["im"]).to_numpy() for each in (rows, every))
+        np.testing.assert_allclose(moduli[:6], all_moduli[:6], atol=1e-9)
+        assert rows["im"].abs().max() == pytest.approx(every["im"].abs().max(), abs=1e-9)
 
 
 @pytest.mark.thorough

@@ -1,8 +1,10 @@
 """The metrics of the pseudo-energy and of votes against literal loops, in float64."""
 
+from functools import partial
 from math import sqrt
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from tables import SETTINGS, whole
@@ -94,6 +96,14 @@ def in_leading(tokens, matrix):
     coordinates = vectors[:, np.argsort(-values)].T @ tokens.flatten().numpy()
     leading = int(SHARE * len(values))
     return (coordinates[:leading] ** 2).sum() / (coordinates**2).sum()
+
+
+def test_contributions_by_products_are_those_by_matrices(run, monkeypatch):
+    how = PseudoEnergy(boards=1, eigenbases=1, share=SHARE, steps=2)
+    measure = partial(pseudo_energy.measure, MetricJob(train=TRAIN, settings=how), [run], [DATA])
+    dense = measure()
+    monkeypatch.setattr(pseudo_energy, "MOST_ROWS", 0)
+    pd.testing.assert_frame_equal(measure(), dense, atol=1e-9)
 
 
 def test_pseudo_energy_is_that_of_literal_loops(run):

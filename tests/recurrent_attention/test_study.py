@@ -96,6 +96,15 @@ def test_six_by_six_has_all_conditions() -> None:
             "perturbed > leading (577) must not be above 576, the number of exponents of akorn",
         ),
         (
+            {"metrics": {"spectrum": {"largest": 193}}},
+            "metrics > spectrum > largest (193) must not be above 192, a quarter of the rows",
+        ),
+        (
+            {"width": 288},
+            "metrics > spectrum > largest: a Jacobian of 4,608 rows is not written down, so that"
+            " not all of its values are found; set the number of the largest",
+        ),
+        (
             {"metrics": {"pseudo_energy": {"share": 0.0013}}},
             "pseudo_energy > share (0.0013) of 768 directions is less than one; raise it",
         ),
