@@ -15,7 +15,15 @@ from replication.base.errors import InputError
 from replication.plan.study_jobs import StudyJobs
 from replication.verify.collect import expected_reference, tests_by_family
 from replication.verify.comparison import missing_parts
-from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference, figure_path, judge_again
+from replication.verify.reference import (
+    EVIDENCE,
+    FINGERPRINTS,
+    Reference,
+    collect_evidence,
+    collect_fingerprints,
+    figure_path,
+    judge_again,
+)
 
 MOST_NAMED = 5
 """Largest number of parts that a sentence names."""
@@ -50,13 +58,23 @@ class Renewal(NamedTuple):
     """Parts that are computed here."""
 
 
-def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
+def nothing_kept(found: Reference) -> Reference:
+    """Return a reference without parts, to be renewed by what is found."""
+    empty = {EVIDENCE: collect_evidence({}), FINGERPRINTS: collect_fingerprints({})}
+    tables = {name: table.head(0) for name, table in found.tables.items()}
+    return Reference(empty | tables, {}, found.depends | {"settings": {}})
+
+
+def renew_reference(
+    study: StudyJobs, found: Reference, kept: Reference, *, is_part: bool = False
+) -> Renewal:
     """Return a reference in which parts that are computed here replace those that it has.
 
     Args:
         study: the study of the reference.
         found: results that are computed here; the new reference has their digests of code.
         kept: the present reference.
+        is_part: whether the reference may lack parts, as a second one may.
 
     Raises:
         InputError: if a part is not computed here and has other settings than in the reference, or
@@ -64,6 +82,8 @@ def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Rene
     """
     now, before = (_settings_by_part(each) for each in (found, kept))
     here, there = ({*_computed_parts(study, each)} for each in (found, kept))
+    if is_part:
+        now = {part: each for part, each in now.items() if part in here | there}
     renewed = [part for part in now if part in here]
     unknown = [
         part
@@ -77,19 +97,33 @@ def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Rene
         )
     sides = {part: found if part in here else kept for part in now}
     tables = {name: _rows_of_kind(kind, name, sides, kept) for kind, name in TABLES_BY_KIND.items()}
-    for figure in study.files.tables:
-        path = figure_path(figure)
-        tables[path] = _with_todays_words(study, sides[Part("figure", figure)].tables[path])
+    for part, side in sides.items():
+        if part.kind == "figure":
+            path = figure_path(part.name)
+            tables[path] = _with_todays_words(study, side.tables[path])
     judged = judge_again(tables[EVIDENCE], tests_by_family(study), study.registry.beside)
     unmeasured = kept.verdicts | found.verdicts
-    verdicts = {claim: judged.get(claim) or unmeasured[claim] for claim in study.claims}
+    verdicts = {
+        claim: judged.get(claim) or unmeasured[claim]
+        for claim in study.claims
+        if Part("claim", claim) in now
+    }
+    settings = {
+        name: each
+        for name, each in found.depends["settings"].items()
+        if Part(*name.replace("test ", "claim ").split()) in now
+    }
     machine = _merged_machine(found, kept) if renewed else kept.depends["machine"]
-    depends = found.depends | {"machine": machine}
+    depends = found.depends | {"settings": settings, "machine": machine}
     return Renewal(Reference(tables, verdicts, depends), renewed)
 
 
 def restamp_reference(
-    study: StudyJobs, depends: Mapping[str, dict[str, str]], kept: Reference
+    study: StudyJobs,
+    depends: Mapping[str, dict[str, str]],
+    kept: Reference,
+    *,
+    is_part: bool = False,
 ) -> Reference:
     """Return a reference with today's digests of settings and code; nothing is computed.
 
@@ -100,20 +134,23 @@ def restamp_reference(
         study: the study of the reference.
         depends: today's digests, as in a manifest.
         kept: the present reference.
+        is_part: as `renew_reference` takes it.
 
     Raises:
         InputError: if it lacks a table, a run or the evidence of a claim that the study has now.
     """
-    lacking = [
-        each.quantity for each in missing_parts("reference", kept, expected_reference(study))
-    ]
+    due = expected_reference(study)
+    if is_part:
+        due = due.within_kept(kept)
+    lacking = [each.quantity for each in missing_parts("reference", kept, due)]
     if lacking:
         raise InputError(
             f"{_named(lacking)}: not in the reference, and nothing is computed here; compute it"
             " with Snakemake, then renew the reference with --partly"
         )
     stamped = replace(kept, depends={**depends, "machine": kept.depends["machine"]})
-    return renew_reference(study, Reference({}, {}, stamped.depends), stamped).reference
+    nothing = Reference({}, {}, stamped.depends)
+    return renew_reference(study, nothing, stamped, is_part=is_part).reference
 
 
 def _named(parts: Sequence[object]) -> str:
