@@ -96,15 +96,11 @@ def registry_to_markdown(
         "## Claims",
         "",
     ]
+    told = registry.at_paper_scale
     for group in GROUPS:
         if claims := [claim for claim in registry.claims if claim.group == group]:
             rows = [
-                _claim_row(
-                    claim,
-                    verdicts.get(claim.id),
-                    for_authors,
-                    registry.at_paper_scale.get(claim.id, ""),
-                )
+                _claim_row(claim, verdicts.get(claim.id), for_authors, told.get(claim.id, ""))
                 for claim in claims
             ]
             title = f"### {group[0].upper()}{group[1:]}"

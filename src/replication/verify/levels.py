@@ -235,12 +235,15 @@ def _compare_study(
     default = jobs if is_second else project.default.studies[study]
     whole, due = expected_reference(default), expected_reference(jobs)
     if is_second:
-        whole = whole.within_kept(reference)
+        whole = whole.within(reference)
     if project.is_default(study):
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
     else:
-        current, due = _without_additions(current, reference), due.within(whole)
+        current, due = (
+            _without_additions(current, reference),
+            _expected_by_default_too(due, whole),
+        )
     if keep:
         _write_found_results(keep, current)
     beside = default.registry.beside
@@ -320,6 +323,12 @@ def _without_additions(current: Reference, reference: Reference) -> Reference:
         if f"claim {claim}" not in added
     }
     return Reference(tables, verdicts, current.depends | {"settings": known})
+
+
+def _expected_by_default_too(due: Expected, default: Expected) -> Expected:
+    """Return the expected parts that the default configuration has, too."""
+    runs = due.runs[due.runs["experiment"].isin(default.runs["experiment"])]
+    return Expected(due.tables & default.tables, due.claims & default.claims, runs)
 
 
 def _expected_of_found(due: Expected, current: Reference, level: str) -> Expected:

@@ -6,16 +6,18 @@ import click
 
 from replication.base.errors import InputError
 from replication.judge.scorecard import refuse_wrong_tables
+from replication.plan.other_settings import refuse_other_settings
 from replication.verify.collect import collect_results, dependencies
 from replication.verify.project import Project
 from replication.verify.reference import (
     PAPER_SCALE,
     Reference,
+    empty_reference,
     read_unchanged,
     write_reference,
 )
 from replication.verify.reference_summary import ReferenceInShort, read_in_short, reference_digest
-from replication.verify.renewal import nothing_kept, renew_reference, restamp_reference
+from replication.verify.renewal import renew_reference, restamp_reference
 from replication.verify.reproductions import record_earlier
 from replication.verify.todo_marks import refuse_marks
 
@@ -50,6 +52,9 @@ def write_results(
         )
     if is_second:
         click.echo(f"The settings are those of {PAPER_SCALE}.yaml, in all except seeds")
+        refuse_other_settings(project.jobs, [study])
+        if restamped:
+            raise InputError("--restamp: is for the default reference; --partly judges this one")
     if restamped:
         found = _restamped_reference(project, study, folder)
     elif partly:
@@ -80,8 +85,7 @@ def _complete_results(project: Project, study: str) -> Reference:
 def _restamped_reference(project: Project, study: str, folder: Path) -> Reference:
     kept = read_unchanged(folder)
     depends = dependencies(project.jobs, study)
-    is_part = folder.name == PAPER_SCALE
-    found = restamp_reference(project.jobs.studies[study], depends, kept, is_part=is_part)
+    found = restamp_reference(project.jobs.studies[study], depends, kept)
     new = {
         kind: len(dict(found.depends[kind].items() ^ kept.depends[kind].items()))
         for kind in ("settings", "code")
@@ -98,8 +102,10 @@ def _restamped_reference(project: Project, study: str, folder: Path) -> Referenc
 def _renewed_reference(project: Project, study: str, folder: Path) -> Reference:
     found, refused = collect_results(project.jobs, study, Path())
     is_part = folder.name == PAPER_SCALE
-    kept = nothing_kept(found) if is_part and not folder.is_dir() else read_unchanged(folder)
+    kept = empty_reference() if is_part and not folder.is_dir() else read_unchanged(folder)
     renewal = renew_reference(project.jobs.studies[study], found, kept, is_part=is_part)
+    if not renewal.reference.verdicts:
+        raise InputError(f"{study}: no verdict is computed here; compute one with Snakemake first")
     for reason in refused.values():
         click.echo(f"{'Left out' if is_part else 'Kept as it was'}: {reason}")
     click.echo(

@@ -1,7 +1,7 @@
 """The second reference of a study: claims that a run at the paper's scale has judged.
 
-It may hold a part of the claims, by fewer seeds than their tests need. Its evidence is judged anew
-by the present tests wherever it is shown.
+It may hold a part of the claims, by fewer seeds than their tests need. Where it is shown, claims
+whose tests have changed are judged anew.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from replication.judge.abstract import joint_mark
+from replication.judge.comparisons import sample_sizes
 from replication.judge.verdicts import Verdict
 from replication.judge.wording import estimate_in_words, least_favourable, short_verdict
 from replication.plan.configuration import Computation
@@ -21,6 +22,7 @@ from replication.study.contract import StudySettings
 from replication.study.registry import Sentence
 from replication.study.studies import Study
 from replication.verify.collect import tests_by_family
+from replication.verify.judged_reference import test_digests
 from replication.verify.reference import (
     EVIDENCE,
     PAPER_SCALE,
@@ -70,16 +72,14 @@ def verdicts_in_words(study: StudyJobs, reference: Reference) -> dict[str, str]:
         reference: its second reference.
     """
     evidence, robustness = reference.tables[EVIDENCE], study.registry.beside
-    again = judge_again(evidence, tests_by_family(study), robustness)
-    judged = {
-        claim: again.get(claim, kept)
-        for claim, kept in reference.verdicts.items()
-        if claim in study.claims
-    }
+    judged, tests = reference.verdicts, test_digests(study)
+    made = reference.depends["settings"]
+    # To judge takes seconds, and every run of Snakemake reads this.
+    if any(made.get(f"test {claim}") != tests.get(claim) for claim in judged):
+        again = judge_again(evidence, tests_by_family(study), robustness)
+        judged = {name: again.get(name, each) for name, each in judged.items() if name in tests}
     own = {claim: evidence[evidence["claim"] == claim] for claim in judged}
-    seeds = {
-        claim: judged[claim].seeds or len(own[claim]["seed"].dropna().unique()) for claim in judged
-    }
+    seeds = {claim: judged[claim].seeds or _number_of_seeds(own[claim]) for claim in judged}
     told = {
         claim: f"{_at_paper_scale([seeds[claim]])}: {short_verdict(verdict)},"
         f" {_estimate(verdict, own[claim], robustness)}"
@@ -112,6 +112,11 @@ def _mark(sentence: Sentence, judged: Mapping[str, Verdict], study: StudyJobs) -
     return f"no mark, as only {named} {'is' if len(there) == 1 else 'are'} judged"
 
 
+def _number_of_seeds(evidence: pd.DataFrame) -> int:
+    """Return the number of seeds, of the smaller of two samples; 0 for the theory."""
+    return min(sample_sizes(evidence.dropna(axis="columns", how="all")), default=0)
+
+
 def _estimate(verdict: Verdict, evidence: pd.DataFrame, robustness: list[str]) -> str:
     """Return the estimate that speaks most against a claim, or why there is none.
 
@@ -121,11 +126,9 @@ def _estimate(verdict: Verdict, evidence: pd.DataFrame, robustness: list[str]) -
         which = "least favourable " * (len(counted) > 1)
         return f"{which}estimate {estimate_in_words(least_favourable(counted), '{:.3g}'.format)}"
     is_counted = [not any(text in cell for text in robustness) for cell in evidence["cell"]]
-    rows = evidence[is_counted]
-    # Of two samples, ours minus the paper's.
-    signed = rows["value"].where(rows["sample"] != "paper", -rows["value"])
-    values = signed.groupby(rows["cell"]).sum(min_count=1).dropna()
-    if len(evidence["seed"].dropna().unique()) != 1 or values.empty:
+    values = evidence["value"].loc[is_counted].dropna()
+    has_samples = evidence["sample"].notna().any()
+    if _number_of_seeds(evidence) != 1 or has_samples or values.empty:
         return verdict.summary
     if len(values) == 1:
         return f"estimate {values.iloc[0]:.3g}"

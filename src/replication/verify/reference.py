@@ -67,14 +67,11 @@ class Expected(NamedTuple):
     runs: pd.DataFrame
     """Experiment and seed of every run, and the columns that distinguish the runs of a seed."""
 
-    def within(self, other: "Expected") -> "Expected":
-        """Return the parts that another reference has, too; of its runs the experiments count."""
-        runs = self.runs[self.runs["experiment"].isin(other.runs["experiment"])]
-        return Expected(self.tables & other.tables, self.claims & other.claims, runs)
-
-    def within_kept(self, kept: Reference) -> "Expected":
-        """Return the parts that a second reference has, which may lack some."""
-        return self.within(Expected({*kept.tables}, {*kept.verdicts}, kept.tables[FINGERPRINTS]))
+    def within(self, kept: Reference) -> "Expected":
+        """Return the parts that a reference has, which may lack some; all runs of an experiment."""
+        known = self.runs["experiment"].isin(kept.tables[FINGERPRINTS]["experiment"])
+        claims = self.claims & kept.verdicts.keys()
+        return Expected(self.tables & kept.tables.keys(), claims, self.runs[known])
 
 
 class Manifest(Strict):
@@ -224,6 +221,12 @@ def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
     empty = pd.DataFrame({"experiment": []})
     together = pd.concat(tables or [empty], ignore_index=True)
     return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))
+
+
+def empty_reference() -> Reference:
+    """Return a reference that has no part yet."""
+    tables = {EVIDENCE: collect_evidence({}), FINGERPRINTS: collect_fingerprints({})}
+    return Reference(tables, {}, {"settings": {}, "code": {}, "machine": {}})
 
 
 def run_keys(runs: pd.DataFrame) -> list[str]:

@@ -15,15 +15,7 @@ from replication.base.errors import InputError
 from replication.plan.study_jobs import StudyJobs
 from replication.verify.collect import expected_reference, tests_by_family
 from replication.verify.comparison import missing_parts
-from replication.verify.reference import (
-    EVIDENCE,
-    FINGERPRINTS,
-    Reference,
-    collect_evidence,
-    collect_fingerprints,
-    figure_path,
-    judge_again,
-)
+from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference, figure_path, judge_again
 
 MOST_NAMED = 5
 """Largest number of parts that a sentence names."""
@@ -56,13 +48,6 @@ class Renewal(NamedTuple):
     """Reference with the renewed parts."""
     renewed: list[Part]
     """Parts that are computed here."""
-
-
-def nothing_kept(found: Reference) -> Reference:
-    """Return a reference without parts, to be renewed by what is found."""
-    empty = {EVIDENCE: collect_evidence({}), FINGERPRINTS: collect_fingerprints({})}
-    tables = {name: table.head(0) for name, table in found.tables.items()}
-    return Reference(empty | tables, {}, found.depends | {"settings": {}})
 
 
 def renew_reference(
@@ -119,11 +104,7 @@ def renew_reference(
 
 
 def restamp_reference(
-    study: StudyJobs,
-    depends: Mapping[str, dict[str, str]],
-    kept: Reference,
-    *,
-    is_part: bool = False,
+    study: StudyJobs, depends: Mapping[str, dict[str, str]], kept: Reference
 ) -> Reference:
     """Return a reference with today's digests of settings and code; nothing is computed.
 
@@ -134,23 +115,20 @@ def restamp_reference(
         study: the study of the reference.
         depends: today's digests, as in a manifest.
         kept: the present reference.
-        is_part: as `renew_reference` takes it.
 
     Raises:
         InputError: if it lacks a table, a run or the evidence of a claim that the study has now.
     """
-    due = expected_reference(study)
-    if is_part:
-        due = due.within_kept(kept)
-    lacking = [each.quantity for each in missing_parts("reference", kept, due)]
+    lacking = [
+        each.quantity for each in missing_parts("reference", kept, expected_reference(study))
+    ]
     if lacking:
         raise InputError(
             f"{_named(lacking)}: not in the reference, and nothing is computed here; compute it"
             " with Snakemake, then renew the reference with --partly"
         )
     stamped = replace(kept, depends={**depends, "machine": kept.depends["machine"]})
-    nothing = Reference({}, {}, stamped.depends)
-    return renew_reference(study, nothing, stamped, is_part=is_part).reference
+    return renew_reference(study, Reference({}, {}, stamped.depends), stamped).reference
 
 
 def _named(parts: Sequence[object]) -> str:
@@ -206,5 +184,7 @@ def _rows_of_kind(
         (part.name, side.tables.get(name)) for part, side in sides.items() if part.kind == kind
     ]
     rows = [table[table[kind] == part] for part, table in tables if table is not None]
-    together = pd.concat([kept.tables[name].head(0), *rows], ignore_index=True)
+    # A table without rows does not say which columns it has.
+    known = [] if rows and kept.tables[name].empty else [kept.tables[name].head(0)]
+    together = pd.concat([*known, *rows], ignore_index=True)
     return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))
