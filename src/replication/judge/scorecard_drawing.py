@@ -234,7 +234,8 @@ def _rows(table: "pd.DataFrame") -> Iterator[Row]:
         if limits := _limits(errata, departs):
             lines.append(Line("", wrap(limits, SEEDS - CLAIM, SMALL, MOST_LINES), None))
         told = first["at_paper_scale"].splitlines() if first.notna().get("at_paper_scale") else []
-        lines += [Line("", wrap(text, SEEDS - CLAIM, SMALL), None) for text in told]
+        new = [text for text in told if text.partition(" ")[0] not in drawn]
+        lines += [Line("", wrap(text, SEEDS - CLAIM, SMALL), None) for text in new]
         in_plain_words = wrap(plain, SEEDS - SENTENCE - 0.05, SIZE)
         yield Row(words, _mark(first["mark"]), lines, in_plain_words)
         drawn |= {*claims["claim"]}
