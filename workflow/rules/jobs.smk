@@ -88,7 +88,13 @@ if workflow.is_main_process:
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)
-JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
+# Verdicts at the paper's scale, where some are kept; to read them takes a second.
+BESIDE = []
+if any(PROJECT.glob("results/reference/*/paper_scale")):
+    from replication.verify.paper_scale import with_paper_scale
+
+    BESIDE = [with_paper_scale(PROJECT)]
+JOBS = checked(Jobs.of, CONFIGURATION, STUDIES, *BESIDE)
 # A caption of Snakemake's report sees only `config` and the job's wildcards.
 config["captions"] = Captions(JOBS)
 # Variables by which a user's shell changes every other shell must not reach the shell of a job.

@@ -9,7 +9,7 @@ from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.authors import disputed_claims
 from replication.documents.checklist import StudyResults, study_page
 from replication.documents.methods import methods_table
-from replication.judge.abstract import Link, MarkedSentence, abstract_lines
+from replication.judge.abstract import Link, MarkedSentence, abstract_lines, both_scales
 from replication.judge.verdicts import Verdict
 from replication.judge.wording import DECLARED_LATE, estimate_and_range, least_favourable
 from replication.study.claims import GROUPS, Claim
@@ -96,16 +96,20 @@ def registry_to_markdown(
         "## Claims",
         "",
     ]
+    told = registry.at_paper_scale
     for group in GROUPS:
         if claims := [claim for claim in registry.claims if claim.group == group]:
-            rows = [_claim_row(claim, verdicts.get(claim.id), for_authors) for claim in claims]
+            rows = [
+                _claim_row(claim, verdicts.get(claim.id), for_authors, told.get(claim.id, ""))
+                for claim in claims
+            ]
             title = f"### {group[0].upper()}{group[1:]}"
             lines += [title, "", *table(COLUMNS, rows), ""]
     return "\n".join(lines)
 
 
 def _claim_row(
-    claim: Claim, verdict: Verdict | None, for_authors: Collection[str]
+    claim: Claim, verdict: Verdict | None, for_authors: Collection[str], at_paper_scale: str
 ) -> tuple[str, ...]:
     """Return a row of the columns `COLUMNS`."""
     counted = verdict.counted if verdict else []
@@ -116,7 +120,7 @@ def _claim_row(
     more = f" [For the authors](authors/{claim.id}.md)" * (claim.id in for_authors)
     return (
         Markdown(f'<a id="{claim.id}"></a>{claim.id}'),
-        f"{verdict.verdict if verdict else 'not tested'}{late}{count}",
+        both_scales(f"{verdict.verdict if verdict else 'not tested'}{late}{count}", at_paper_scale),
         f"{which}{found}",
         needed,
         str(verdict.seeds or "") if verdict else "",

@@ -34,6 +34,7 @@ from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
 from replication.verify.judged_reference import read_judged_reference
+from replication.verify.paper_scale import with_paper_scale
 from replication.verify.reference import MANIFEST, figure_path, reference_folder
 from replication.verify.reproductions import all_reproductions
 
@@ -57,7 +58,7 @@ _MANUALS = ("extend.md", "glossary.md", "verification.md")
 def generated_files() -> dict[str, str]:
     """Return path, relative to the project's root, and content of every generated file."""
     found = find_studies()
-    jobs = Jobs.of(configure({}, found), found)
+    jobs = Jobs.of(configure({}, found), found, with_paper_scale(Path()))
     check_sentences({name: study.registry for name, study in jobs.studies.items()})
     studies = [_read_study(study) for study in jobs.studies.values()]
     # A repository of one paper may have no checklist, and then needs none of what goes with it.

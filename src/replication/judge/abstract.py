@@ -59,6 +59,8 @@ class MarkedSentence(NamedTuple):
     """Verdicts on the errata that touch the sentence and do not decide it."""
     departures: Sequence[Departure] = ()
     """Settings in which the deciding runs depart from the paper's."""
+    at_paper_scale: str = ""
+    """Mark at the paper's scale in words; empty if no such run is kept."""
 
     @property
     def departures_in_regime(self) -> list[tuple[Departure, str]]:
@@ -172,6 +174,7 @@ def _mark_sentence(
             for each in sentence.errata
         ],
         registry.departures_of(sentence),
+        registry.at_paper_scale.get(sentence.words, ""),
     )
 
 
@@ -296,7 +299,13 @@ def _mark_in_markdown(found: MarkedSentence, scales: list[str]) -> str:
     numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
     strong = f"**{word}**" if word not in UNJUDGED else word
     strong += REST_OPEN * found.is_rest_open + (f" <sup>{numbers}</sup>" if numbers else "")
-    return Markdown(f"{strong}: {escape_markdown(found.plain)}" if found.plain else strong)
+    here = f"{strong}: {escape_markdown(found.plain)}" if found.plain else strong
+    return Markdown(both_scales(here, escape_markdown(found.at_paper_scale)))
+
+
+def both_scales(here: str, at_paper_scale: str) -> str:
+    """Return a verdict or mark, and behind it that at the paper's scale, if there is one."""
+    return f"here: {here}; {at_paper_scale}" if at_paper_scale else here
 
 
 def _limits(found: MarkedSentence, link: Link) -> Iterable[str]:

@@ -21,7 +21,7 @@ from replication.base.storage import (
     write_text,
 )
 from replication.base.tables import write_table
-from replication.judge.abstract import abstract_lines
+from replication.judge.abstract import abstract_lines, both_scales
 from replication.judge.verdicts import OUTCOMES, Outcome, Verdict
 from replication.study.contract import Added
 from replication.study.registry import Registry, read_registry
@@ -117,6 +117,8 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
     totals = [(f"**{name}**", str(n), OUTCOMES[name]) for name, n in judged.items() if n]
     header = ("id", "paper", "claim", "verdict", "result", "scale", "note")
     columns = ["claim", "where", "statement", "verdict", "summary", "scale", "note"]
+    other = [registry.at_paper_scale.get(claim, "") for claim in card["claim"]]
+    card["verdict"] = [*map(both_scales, card["verdict"], other)]
     own = table(header, card[is_own][columns].to_numpy())
     lines = [
         f"# Verdicts on {escape_markdown(registry.title)}",
@@ -150,7 +152,9 @@ def main(
 ) -> None:
     """Write the table and the text."""
     added = Added.parse_json(own.read(), own.name)
-    registry = read_registry(registry_path).with_added(added.claims, added.departures)
+    registry = read_registry(registry_path).with_added(
+        added.claims, added.departures, added.at_paper_scale
+    )
     found = [read_verdict(path) for path in verdicts]
     refuse_wrong_tables(registry, found)
     made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])

@@ -233,6 +233,9 @@ def _rows(table: "pd.DataFrame") -> Iterator[Row]:
         plain, errata, departs = (first[name] if first.notna()[name] else "" for name in BESIDE)
         if limits := _limits(errata, departs):
             lines.append(Line("", wrap(limits, SEEDS - CLAIM, SMALL, MOST_LINES), None))
+        told = first["at_paper_scale"].splitlines() if first.notna().get("at_paper_scale") else []
+        new = [text for text in told if text.partition(" ")[0] not in drawn]
+        lines += [Line("", wrap(text, SEEDS - CLAIM, SMALL), None) for text in new]
         in_plain_words = wrap(plain, SEEDS - SENTENCE - 0.05, SIZE)
         yield Row(words, _mark(first["mark"]), lines, in_plain_words)
         drawn |= {*claims["claim"]}

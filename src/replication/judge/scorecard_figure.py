@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from replication.judge.abstract import MarkedSentence
 
 
+AT_PAPER_SCALE = "at_paper_scale"
+"""Column that a table has only if verdicts at the paper's scale are kept."""
+
+
 class Scorecard(Figure):
     """The abstract's sentences with the estimates that decide them, on one axis."""
 
@@ -39,13 +43,15 @@ def sentences_of(registry: Registry) -> list[dict[str, Any]]:
         Version and words of each sentence, the numbers of its claims that have a test and of those
         that have none, what each claim says, the claims that were declared late, the study that
         decides the sentence if not this one, and its mark if no claim does, with the reason; the
-        plain line, the claims that it cites, errata, and departures from the paper in the regime.
+        plain line, the claims that it cites, errata, and departures from the paper in the regime;
+        with a second reference, lines that tell its mark and its verdicts.
     """
     claims = {claim.id: claim for claim in registry.claims}
     return [
         {
             "version": version,
             **_sentence(each, [claims[name] for name in each.claims]),
+            **_at_paper_scale(each, registry.at_paper_scale),
             "cited": [name for name in each.cited if claims[name].test],
             "departs": "; ".join(
                 str(found) for found in registry.departures_of(each) if found.is_regime
@@ -73,6 +79,13 @@ def _sentence(sentence: Sentence, named: list[Claim]) -> dict[str, Any]:
     }
 
 
+def _at_paper_scale(sentence: Sentence, told: Mapping[str, str]) -> dict[str, Any]:
+    """Return the lines on a sentence and its claims at the paper's scale, if there are any."""
+    names = {sentence.words: "The sentence", **{name: name for name in sentence.claims}}
+    lines = [f"{called} {told[name]}" for name, called in names.items() if name in told]
+    return {AT_PAPER_SCALE: "\n".join(lines)} if lines else {}
+
+
 def claims_of_sentences(sentences: list[dict[str, Any]]) -> list[str]:
     """Return the claims with a test that decide sentences or that plain lines cite, each once."""
     named = (claim for each in sentences for claim in (*each["claims"], *each["cited"]))
@@ -87,7 +100,8 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
     `low` and `high` are the ends of the interval likewise, and `no_effect` is the place of no
     effect. A claim that has neither unit, and one of the theory, has no distance. A claim that has
     no comparison, and a sentence that has no claim, are one row without numbers. The first row of a
-    sentence has its plain line, errata, and departures from the paper in the regime.
+    sentence has its plain line, errata, departures from the paper in the regime, and in a further
+    column the lines on a run at the paper's scale, if one is kept.
 
     Args:
         figure: states the columns.
@@ -105,9 +119,11 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
         # Once for each sentence, as the table is a part of a page, which has to be small.
         plain = plain_line(each["plain"], each["words"], found)
         once = {"plain": plain, "errata": each["errata"], "departs": each["departs"]}
+        once |= {AT_PAPER_SCALE: each[AT_PAPER_SCALE]} if AT_PAPER_SCALE in each else {}
         first, *others = _sentence_rows(each, found)
         rows += [own | once | first, *(own | row for row in others)]
-    return pd.DataFrame(rows, columns=list(figure.columns))
+    added = [AT_PAPER_SCALE] * any(AT_PAPER_SCALE in each for each in sentences)
+    return pd.DataFrame(rows, columns=[*figure.columns, *added])
 
 
 def table_of_verdicts(

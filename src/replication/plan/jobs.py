@@ -5,7 +5,7 @@ must have, the files that are compared with the reference, and the figures of a 
 """
 
 import os
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -59,8 +59,18 @@ class Jobs:
     _recipes: dict[Hashable, Recipe] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, configuration: Configuration, studies: dict[str, Study]) -> "Jobs":
+    def of(
+        cls,
+        configuration: Configuration,
+        studies: dict[str, Study],
+        add: Callable[[StudyJobs], StudyJobs] = lambda study: study,
+    ) -> "Jobs":
         """Return the table of a configuration.
+
+        Args:
+            configuration: settings of all studies.
+            studies: the studies by name.
+            add: adds to the registry of a study, such as verdicts at the paper's scale.
 
         Raises:
             InputError: if a study's parts do not fit together, or two make the same file, or files
@@ -68,7 +78,7 @@ class Jobs:
         """
         jobs = cls(
             configuration,
-            {name: _study_jobs(study, configuration) for name, study in studies.items()},
+            {name: add(_study_jobs(study, configuration)) for name, study in studies.items()},
         )
         # Some file systems take FIG1 and fig1 for the same.
         made: dict[str, tuple[str, str]] = {}
@@ -369,13 +379,21 @@ def _study_jobs(study: Study, configuration: Configuration) -> StudyJobs:
 
 def _paper_configurations(study: Study, computation: Computation) -> Iterator[Configuration]:
     """Yield the settings of published values: the defaults, then the paper's scale."""
-    changes: dict[str, Any] = {"computation": computation.model_dump()}
-    yield configure(changes, {study.name: study})
+    yield configure({"computation": computation.model_dump()}, {study.name: study})
+    if paper := paper_scale(study, computation):
+        yield paper
+
+
+def paper_scale(study: Study, computation: Computation) -> Configuration | None:
+    """Return the settings of a study's `paper_scale.yaml`; none if there are none to use."""
     overlay = study.folder / "paper_scale.yaml"
-    if overlay.exists():
-        section = read_overlay(overlay).get(study.name, {})
-        with suppress(InputError):
-            yield configure(changes | {study.name: section}, {study.name: study})
+    if not overlay.exists():
+        return None
+    section = read_overlay(overlay).get(study.name, {})
+    with suppress(InputError):
+        changes = {"computation": computation.model_dump(), study.name: section}
+        return configure(changes, {study.name: study})
+    return None
 
 
 def _read_study(study: Study, configuration: Configuration) -> StudyJobs:

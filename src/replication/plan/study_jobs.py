@@ -72,6 +72,7 @@ class StudyJobs:
             claims=self.settings.claims,
             texts=self.settings.texts,
             departures=self.registry.departures,
+            at_paper_scale=dict(self.registry.at_paper_scale),
         )
 
     def text(self, figure: str) -> FigureText | None:

@@ -81,6 +81,8 @@ class ClaimView(NamedTuple):
     """Range in which the least favourable estimate has to lie."""
     search: str
     """Text that a search looks through."""
+    at_paper_scale: str
+    """Verdict at the paper's scale in words; empty if no such run is kept."""
 
     @property
     def words(self) -> str:
@@ -231,6 +233,7 @@ def _claim_view(
         order=str(least_favourable(comparisons).estimate) if comparisons else "Infinity",
         needed=needed,
         search=_add_synonyms(plain, registry.synonyms),
+        at_paper_scale=registry.at_paper_scale.get(claim.id, ""),
     )
 
 

@@ -36,6 +36,7 @@ from replication.report.verifications import read_history
 from replication.study.registry import SCORECARD, Registry
 from replication.study.studies import Study
 from replication.verify.judged_reference import read_judged_reference
+from replication.verify.paper_scale import with_paper_scale
 from replication.verify.reference import (
     VERDICTS,
     Reference,
@@ -144,10 +145,11 @@ def _make_folder(folder: Path) -> None:
 
 
 def _read_study(root: Path, study: Study, site: Site) -> StudyReference:
-    registry = registry_of(study)
     folder = reference_folder(root, study.name)
     alone = {study.name: study}
-    jobs = Jobs.of(configure({}, alone), alone)
+    jobs = Jobs.of(configure({}, alone), alone, with_paper_scale(root))
+    told = jobs.studies[study.name].registry.at_paper_scale
+    registry = registry_of(study).with_added({}, {}, told)
     reference = read_judged_reference(root, jobs.studies[study.name])
     tested = [claim.id for claim in registry.claims if claim.test]
     if unjudged := [claim for claim in tested if claim not in reference.verdicts]:

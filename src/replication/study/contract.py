@@ -209,6 +209,8 @@ class Added(StudySettings):
 
     departures: Departures = {}
     """Departures of its jobs from the paper's settings."""
+    at_paper_scale: dict[str, str] = {}
+    """Verdicts of a run at the paper's scale in words, see `Registry.with_added`."""
 
 
 class FiguresOf:

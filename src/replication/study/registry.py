@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple, Self, get_args
 
 from pydantic import (
@@ -315,6 +316,7 @@ class Registry(Strict):
     """True if training amplifies rounding errors until a run on another processor differs from the
     reference as much as a run of another seed, and is compared as such."""
     _departures: Departures = PrivateAttr({})
+    _at_paper_scale: Mapping[str, str] = PrivateAttr({})
 
     @field_validator("figures")
     @classmethod
@@ -435,6 +437,11 @@ class Registry(Strict):
         return self._departures
 
     @property
+    def at_paper_scale(self) -> Mapping[str, str]:
+        """Verdicts of a run at the paper's scale, see `with_added`; empty if none are kept."""
+        return self._at_paper_scale
+
+    @property
     def limit_of_intervals(self) -> str:
         """Things over which intervals do not generalise, in words; empty if there are none."""
         return f"{SHARED} {self.seeds_share.rstrip('.')}." if self.seeds_share else ""
@@ -457,16 +464,23 @@ class Registry(Strict):
         """Names of the authors in a list."""
         return _split_names(self.authors)
 
-    def with_added(self, claims: Mapping[str, OwnClaim], departures: Departures) -> "Registry":
-        """Return the registry with a user's claims after its own, and with departures.
+    def with_added(
+        self,
+        claims: Mapping[str, OwnClaim],
+        departures: Departures,
+        at_paper_scale: Mapping[str, str] = MappingProxyType({}),
+    ) -> "Registry":
+        """Return the registry with a user's claims after its own, departures, and other verdicts.
 
         Args:
             claims: claims by number; the registry has none of these numbers.
             departures: those of the jobs from `paper_settings`.
+            at_paper_scale: verdicts and marks of a run at the paper's scale in words, by number of
+                the claim or words of the sentence.
         """
         own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
         added = self.model_copy(update={"claims": [*self.claims, *own]})
-        added._departures = departures
+        added._departures, added._at_paper_scale = departures, at_paper_scale
         return added
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "judged_reference",
     "levels",
     "machine",
+    "paper_scale",
     "power",
     "project",
     "receipt",

@@ -48,6 +48,7 @@ from replication.verify.reference import (
     EVIDENCE_COLUMNS,
     FINGERPRINTS,
     MANIFEST,
+    PAPER_SCALE,
     Expected,
     Reference,
     judge_again,
@@ -137,6 +138,8 @@ def main(
         chosen = project.jobs.selected_studies([*names])
     if receipt and (write or len(chosen) != 1):
         raise InputError("--receipt: a receipt is about one study; name it with --study")
+    if receipt and _is_second(project.reference_folder(chosen[0])):
+        raise InputError("--receipt: is about the default settings; leave it out at another scale")
     if write:
         for name in chosen:
             write_results(project, name, partly, restamped)
@@ -210,13 +213,15 @@ def _compare_study(
     project: Project, study: str, level: str, draw: Draw, keep: Path | None
 ) -> Verified:
     """Compare a study with its reference, and print the differences."""
-    folder = reference_folder(project.root, study)
+    folder = project.reference_folder(study)
+    if not (is_second := _is_second(folder)):
+        folder = reference_folder(project.root, study)
     if not folder.is_dir():
         raise InputError(
             f"{study} has no reference in {folder.resolve()}; change to the folder of the"
             f" repository, or make it with `snakemake reference --config study={study}`"
         )
-    if not (folder / MANIFEST).is_file():
+    if not (is_second or (folder / MANIFEST).is_file()):
         raise InputError(
             f"{folder}: is no whole reference, as {MANIFEST} is missing; restore it with git, or"
             f" make it again with `snakemake reference --config study={study}`"
@@ -226,15 +231,18 @@ def _compare_study(
     if not project.is_default(study):
         _announce_other_settings(project, study)
     current, refused = compute_results(project, study, level, draw)
-    default, jobs = project.default.studies[study], project.jobs.studies[study]
-    due = expected_reference(jobs)
+    jobs = project.jobs.studies[study]
+    default = jobs if is_second else project.default.studies[study]
+    whole, due = expected_reference(default), expected_reference(jobs)
+    if is_second:
+        whole = whole.within(reference)
     if project.is_default(study):
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
     else:
         current, due = (
             _without_additions(current, reference),
-            _expected_by_default_too(due, expected_reference(default)),
+            _expected_by_default_too(due, whole),
         )
     if keep:
         _write_found_results(keep, current)
@@ -247,7 +255,7 @@ def _compare_study(
         if name not in {text.place for text in texts}
     }
     rows = [
-        *missing_parts("reference", reference, expected_reference(default)),
+        *missing_parts("reference", reference, whole),
         *(Difference("results", path, READABLE, why) for path, why in refused.items()),
         *texts,
         *compare_with_reference(
@@ -269,9 +277,14 @@ def _compare_study(
     return Verified(study, current, reference, rows)
 
 
+def _is_second(folder: Path) -> bool:
+    """Say whether a folder has a second reference."""
+    return folder.name == PAPER_SCALE and folder.is_dir()
+
+
 def _compared_with(root: Path, folder: Path) -> str:
     """Return in words which reference counts: the one in the folder, whether git has it or not."""
-    place = ("--", str(folder.resolve()))
+    place = ("--", str(folder.resolve()), f":(exclude){folder.resolve() / PAPER_SCALE}")
     if not run_git(root, "status", "--porcelain", *place):
         return f"Compared with {folder}"
     is_kept = run_git(root, "log", "--max-count=1", "--format=%h", *place)
@@ -302,6 +315,8 @@ def _without_additions(current: Reference, reference: Reference) -> Reference:
         if name in tables:
             keep = [f"{kind} {part}" not in added for part in tables[name][kind]]
             tables[name] = tables[name][keep].reset_index(drop=True)
+            if tables[name].empty:
+                del tables[name]
     verdicts = {
         claim: verdict
         for claim, verdict in current.verdicts.items()

@@ -6,12 +6,14 @@ import click
 
 from replication.base.errors import InputError
 from replication.judge.scorecard import refuse_wrong_tables
+from replication.plan.other_settings import refuse_other_settings
 from replication.verify.collect import collect_results, dependencies
 from replication.verify.project import Project
 from replication.verify.reference import (
+    PAPER_SCALE,
     Reference,
+    empty_reference,
     read_unchanged,
-    reference_folder,
     write_reference,
 )
 from replication.verify.reference_summary import ReferenceInShort, read_in_short, reference_digest
@@ -25,6 +27,8 @@ def write_results(
 ) -> None:
     """Write the results of a study in the current folder as its reference.
 
+    Results of its `paper_scale.yaml`, with any seeds, become the second reference.
+
     Args:
         project: the project.
         study: name of the study.
@@ -34,16 +38,23 @@ def write_results(
 
     Raises:
         InputError: if a part is neither computed nor in the reference, if a claim's function
-            returned a wrong table, if the configuration is not the default one, if a file of the
-            study has a mark of what is still to be written, or if a reference of which parts stay
-            was changed by hand.
+            returned a wrong table, if the configuration is another one, if a file of the study has
+            a mark of what is still to be written, or if a reference of which parts stay was changed
+            by hand.
     """
     refuse_marks(project.studies[study])
-    if not project.is_default(study):
+    folder = project.reference_folder(study)
+    is_second = folder.name == PAPER_SCALE
+    if not (is_second or project.is_default(study)):
         raise InputError(
             "only results of the default configuration become the reference; leave out overlays"
+            " except the study's paper_scale.yaml, whose results become the second reference"
         )
-    folder = reference_folder(project.root, study)
+    if is_second:
+        click.echo(f"The settings are those of {PAPER_SCALE}.yaml, in all except seeds")
+        refuse_other_settings(project.jobs, [study])
+        if restamped:
+            raise InputError("--restamp: is for the default reference; --partly judges this one")
     if restamped:
         found = _restamped_reference(project, study, folder)
     elif partly:
@@ -51,7 +62,8 @@ def write_results(
     else:
         found = _complete_results(project, study)
     refuse_wrong_tables(project.jobs.studies[study].registry, found.verdicts.values())
-    earlier = _read_earlier(folder)
+    # Receipts are about the first reference.
+    earlier = None if is_second else _read_earlier(folder)
     write_reference(folder, found)
     if earlier and earlier[0] != reference_digest(folder):
         record_earlier(project.root, study, *earlier)
@@ -88,11 +100,14 @@ def _restamped_reference(project: Project, study: str, folder: Path) -> Referenc
 
 
 def _renewed_reference(project: Project, study: str, folder: Path) -> Reference:
-    kept = read_unchanged(folder)
     found, refused = collect_results(project.jobs, study, Path())
-    renewal = renew_reference(project.jobs.studies[study], found, kept)
+    is_part = folder.name == PAPER_SCALE
+    kept = empty_reference() if is_part and not folder.is_dir() else read_unchanged(folder)
+    renewal = renew_reference(project.jobs.studies[study], found, kept, is_part=is_part)
+    if not renewal.reference.verdicts:
+        raise InputError(f"{study}: no verdict is computed here; compute one with Snakemake first")
     for reason in refused.values():
-        click.echo(f"Kept as it was: {reason}")
+        click.echo(f"{'Left out' if is_part else 'Kept as it was'}: {reason}")
     click.echo(
         f"Computed here: {', '.join(map(str, renewal.renewed)) or 'nothing'}."
         " All claims were judged anew"

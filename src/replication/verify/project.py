@@ -17,6 +17,8 @@ from replication.plan.configuration import Configuration, configure
 from replication.plan.jobs import Jobs
 from replication.study.studies import Study
 from replication.verify.collect import settings_digests
+from replication.verify.paper_scale import is_paper_scale, with_paper_scale
+from replication.verify.reference import PAPER_SCALE, reference_folder
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Project:
     @cached_property
     def jobs(self) -> Jobs:
         """Table of jobs of the results."""
-        return Jobs.of(self.configuration, self.studies)
+        return Jobs.of(self.configuration, self.studies, with_paper_scale(self.root))
 
     @cached_property
     def default(self) -> Jobs:
@@ -45,6 +47,12 @@ class Project:
     def is_default(self, study: str) -> bool:
         """Say whether the settings of a study are those of its reference."""
         return settings_digests(self.jobs, study) == settings_digests(self.default, study)
+
+    def reference_folder(self, study: str) -> Path:
+        """Return the folder of the reference that results belong to, the second at its scale."""
+        folder, settings = reference_folder(self.root, study), self.configuration.section(study)
+        is_second = is_paper_scale(self.studies[study], settings) and not self.is_default(study)
+        return folder / PAPER_SCALE if is_second else folder
 
     def run_snakemake(
         self, configuration: Configuration, targets: Iterable[str], *options: str

@@ -1,4 +1,14 @@
-"""The reference: numbers of a study that were once computed, as small text files to keep in git."""
+"""The reference: numbers of a study that were once computed, as small text files to keep in git.
+
+results/reference/<study>/
+    manifest.json       settings, code, machine, and digests of all files below
+    verdicts.json       verdicts on all claims
+    evidence.csv        the values that they were made of
+    fingerprints.csv    digests of all runs
+    figures/            numbers of the figures
+    paper_scale/        optional: the same files of a run at the paper's scale, or of a part of
+                        it, a second reference
+"""
 
 import hashlib
 import json
@@ -27,6 +37,8 @@ EVIDENCE_COLUMNS = ("claim", "cell", "sample", "seed", "value", "published")
 RARE_COLUMNS = ("censored", "diverged")
 """Further columns of evidence, left out if empty: see `known_ends` and `without_diverged`."""
 _NUMBERS: dict[Hashable, Any] = {"seed": "Int64", "value": "float64", "published": "float64"}
+PAPER_SCALE = "paper_scale"
+"""Folder, in that of a study's reference, of its second reference."""
 _REMEDY = (
     "restore the reference with git, or make it again with `snakemake reference --config study={}`"
 )
@@ -54,6 +66,12 @@ class Expected(NamedTuple):
     """Numbers of claims."""
     runs: pd.DataFrame
     """Experiment and seed of every run, and the columns that distinguish the runs of a seed."""
+
+    def within(self, kept: Reference) -> "Expected":
+        """Return the parts that a reference has, which may lack some; all runs of an experiment."""
+        known = self.runs["experiment"].isin(kept.tables[FINGERPRINTS]["experiment"])
+        claims = self.claims & kept.verdicts.keys()
+        return Expected(self.tables & kept.tables.keys(), claims, self.runs[known])
 
 
 class Manifest(Strict):
@@ -205,6 +223,12 @@ def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))
 
 
+def empty_reference() -> Reference:
+    """Return a reference that has no part yet."""
+    tables = {EVIDENCE: collect_evidence({}), FINGERPRINTS: collect_fingerprints({})}
+    return Reference(tables, {}, {"settings": {}, "code": {}, "machine": {}})
+
+
 def run_keys(runs: pd.DataFrame) -> list[str]:
     """Return the columns that distinguish runs: all except their digest and numbers."""
     numbers = {"digest", *runs.select_dtypes("float")}
@@ -269,13 +293,20 @@ def _parse(model: type[Parsed], folder: Path, name: str, text: str) -> Parsed:
 
 
 def _damaged_error(folder: Path, name: str, wrong: str) -> InputError:
-    return InputError(f"{folder / name}: {wrong}; {_REMEDY.format(folder.name)}")
+    remedy = f"restore it with git, or delete {folder}"
+    if folder.name != PAPER_SCALE:
+        remedy = _REMEDY.format(folder.name)
+    return InputError(f"{folder / name}: {wrong}; {remedy}")
 
 
 def _unlisted_files(folder: Path, manifest: Manifest) -> list[str]:
-    """Return the files that do not belong to the reference."""
+    """Return the files that do not belong to the reference, nor to the second one in it."""
     names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    return [name for name in names if name not in manifest.files and name != MANIFEST]
+    return [
+        name
+        for name in names
+        if name not in {MANIFEST, *manifest.files} and not name.startswith(f"{PAPER_SCALE}/")
+    ]
 
 
 def _digest(content: bytes) -> str:

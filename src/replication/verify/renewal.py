@@ -50,13 +50,16 @@ class Renewal(NamedTuple):
     """Parts that are computed here."""
 
 
-def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
+def renew_reference(
+    study: StudyJobs, found: Reference, kept: Reference, *, is_part: bool = False
+) -> Renewal:
     """Return a reference in which parts that are computed here replace those that it has.
 
     Args:
         study: the study of the reference.
         found: results that are computed here; the new reference has their digests of code.
         kept: the present reference.
+        is_part: whether the reference may lack parts, as a second one may.
 
     Raises:
         InputError: if a part is not computed here and has other settings than in the reference, or
@@ -64,6 +67,8 @@ def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Rene
     """
     now, before = (_settings_by_part(each) for each in (found, kept))
     here, there = ({*_computed_parts(study, each)} for each in (found, kept))
+    if is_part:
+        now = {part: each for part, each in now.items() if part in here | there}
     renewed = [part for part in now if part in here]
     unknown = [
         part
@@ -77,14 +82,24 @@ def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Rene
         )
     sides = {part: found if part in here else kept for part in now}
     tables = {name: _rows_of_kind(kind, name, sides, kept) for kind, name in TABLES_BY_KIND.items()}
-    for figure in study.files.tables:
-        path = figure_path(figure)
-        tables[path] = _with_todays_words(study, sides[Part("figure", figure)].tables[path])
+    for part, side in sides.items():
+        if part.kind == "figure":
+            path = figure_path(part.name)
+            tables[path] = _with_todays_words(study, side.tables[path])
     judged = judge_again(tables[EVIDENCE], tests_by_family(study), study.registry.beside)
     unmeasured = kept.verdicts | found.verdicts
-    verdicts = {claim: judged.get(claim) or unmeasured[claim] for claim in study.claims}
+    verdicts = {
+        claim: judged.get(claim) or unmeasured[claim]
+        for claim in study.claims
+        if Part("claim", claim) in now
+    }
+    settings = {
+        name: each
+        for name, each in found.depends["settings"].items()
+        if Part(*name.replace("test ", "claim ").split()) in now
+    }
     machine = _merged_machine(found, kept) if renewed else kept.depends["machine"]
-    depends = found.depends | {"machine": machine}
+    depends = found.depends | {"settings": settings, "machine": machine}
     return Renewal(Reference(tables, verdicts, depends), renewed)
 
 
@@ -169,5 +184,7 @@ def _rows_of_kind(
         (part.name, side.tables.get(name)) for part, side in sides.items() if part.kind == kind
     ]
     rows = [table[table[kind] == part] for part, table in tables if table is not None]
-    together = pd.concat([kept.tables[name].head(0), *rows], ignore_index=True)
+    # A table without rows does not say which columns it has.
+    known = [] if rows and kept.tables[name].empty else [kept.tables[name].head(0)]
+    together = pd.concat([*known, *rows], ignore_index=True)
     return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))

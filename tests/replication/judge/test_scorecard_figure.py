@@ -202,3 +202,14 @@ def test_each_sentence_stands_once():
     assert (found["version"], found["claims"], found["untested"]) == ("v1", ["T1"], ["T2"])
     assert found["says"] == {"T1": "It works.", "T2": "It works."}
     assert SCORECARD in registry.figures
+
+
+def test_lines_on_the_papers_scale_stand_below_a_sentence_each_claim_once():
+    told = {"at_paper_scale": "The sentence at the paper's scale: open\nT1 at the paper's scale"}
+    sentences = [sentence("T1") | told, sentence("T1", words="Again.") | told]
+    judged = verdict("T1", comparison(low=0.75, high=1.25, lower=0.5, bound=0))
+    made = table(FIGURE, judged, sentences=sentences)
+    assert [*made.columns] == [*Scorecard.columns, "at_paper_scale"]
+    texts = [text.get_text() for text in draw(FIGURE, made).texts]
+    assert texts.count("The sentence at the paper's scale: open") == 2
+    assert texts.count("T1 at the paper's scale") == 1
