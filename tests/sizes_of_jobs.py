@@ -26,10 +26,10 @@ print("peak", peak, time.process_time())
 
 That of `resource` counts the process that started it, too.
 """
-MARKS = (
+MARKS = [
     pytest.mark.thorough,
     pytest.mark.skipif(not STATUS.exists(), reason="the system does not tell a process's peak"),
-)
+]
 """Marks of tests that measure."""
 JOB = f"""
 import sys

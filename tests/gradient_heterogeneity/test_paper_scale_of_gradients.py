@@ -35,7 +35,7 @@ SHORT = merge(PAPER, {
     "experiments": {
         name: {"cases": {case: FEW for case, found in grid["cases"].items() if found}}
         for name, grid in PAPER["experiments"].items()
-        if grid
+        if grid and "cases" in grid
     },
     "heterogeneity": {"measuring": MEASURED},
 })  # fmt: skip

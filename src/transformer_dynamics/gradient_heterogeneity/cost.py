@@ -41,7 +41,7 @@ from transformer_dynamics.gradient_heterogeneity.training.record import STEP_MET
 
 
 class Needs(NamedTuple):
-    """What a job needs."""
+    """Memory and operations that a job needs."""
 
     memory: int
     """Memory in MB."""
