@@ -164,7 +164,7 @@ def measured_texts(folder, on_texts):
 def measured_images(folder, on_images):
     """Both networks for images measured on one small image."""
     cases = {
-        name: {"network": {"size": size}, "tuning": {"batch_size": 2}}
+        name: {"network": {"size": size}, "tuning": None}
         for name, size in (("efficientnet", 32), ("vit_s", 28))
     }
     given = merge(
@@ -182,7 +182,7 @@ def twins(folder):
         "folders": {"wikitext2": full_size.write_running(folder / "running")},
         "pairs": {"seeds": [1], "cases": {
             "initial": {"measuring": MEASURED},
-            "trained": {"measuring": {"products": 8}, "masked": few, "tunings": {"adam": few}},
+            "trained": {"measuring": MEASURED, "masked": few, "tunings": {"adam": few}},
         }},
     })  # fmt: skip
     return sizes_of_jobs.plan(STUDY, folder / "twins", paper)

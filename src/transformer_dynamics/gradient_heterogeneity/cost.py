@@ -105,7 +105,7 @@ PIXELS = 224
 """Pixels along an edge for which sizes of EfficientNet-lite0 are given."""
 EFFICIENTNET = Size(4.65e6, 0.5e6, 99, 0.78e9, 24e6)
 """Sizes of EfficientNet-lite0, with `PIXELS`."""
-ROW = 700
+ROW = 200
 """Bytes of a row of a table of metrics while it is made."""
 TEXTS: dict[TextName, Texts] = {
     "cb": Texts(306, 90, 5_000),
