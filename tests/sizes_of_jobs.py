@@ -8,16 +8,29 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.studies import Study
 from replication.testing.small import Small
 
-PEAK = """
-import resource, time
-print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time())
+STATUS = Path("/proc/self/status")
+PEAK = f"""
+import re, time
+from pathlib import Path
+peak = re.search(r"VmHWM:\\s+(\\d+)", Path("{STATUS}").read_text())[1]
+print("peak", peak, time.process_time())
 """
-"""Tell the peak memory of a process until now, in KiB, and its seconds on a core."""
+"""Tell the peak memory of a process until now, in KiB, and its seconds on a core.
+
+That of `resource` counts the process that started it, too.
+"""
+MARKS = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(not STATUS.exists(), reason="the system does not tell a process's peak"),
+]
+"""Marks of tests that measure."""
 JOB = f"""
 import sys
 from replication.run.program import main

@@ -75,12 +75,18 @@ def write_texts(folder: Path, name: TextName, number: int, length: int = 126) ->
     return str(folder)
 
 
-def write_running(folder: Path, words: int) -> str:
-    """Write a running text in which some words occur equally often, and return the folder."""
+def write_running(folder: Path) -> str:
+    """Write a running text about as long as WikiText-2, and return the folder."""
     folder.mkdir(parents=True)
-    text = " ".join(f"w{word}" for word in range(words))
-    (folder / "train.txt").write_text(f"{text}\n" * 3, encoding="utf-8")
+    text = " ".join(f"w{word}" for word in range(5000))
+    (folder / "train.txt").write_text(f"{text}\n" * 410, encoding="utf-8")
     return str(folder)
+
+
+def write_images(folder: Path, monkeypatch) -> str:
+    """Write as many images as Fashion-MNIST has, and return the folder."""
+    monkeypatch.setattr(synthetic, "IMAGES", (60_000, 10_000))
+    return synthetic.write_images(folder)
 
 
 def write_vit(folder: Path, monkeypatch) -> str:

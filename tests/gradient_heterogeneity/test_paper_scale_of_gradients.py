@@ -20,26 +20,26 @@ from transformer_dynamics.gradient_heterogeneity.cost import (
     measured_needs,
     metric_memory,
 )
-from transformer_dynamics.gradient_heterogeneity.data import synthetic
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import MeasuredJob
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
-pytestmark = pytest.mark.thorough
+pytestmark = sizes_of_jobs.MARKS
 STUDY = find_studies()["gradient_heterogeneity"]
 DATA = "results/gradient_heterogeneity/data"
 RUNS = "results/gradient_heterogeneity/runs"
 PAPER = read_yaml(STUDY.folder / "paper_scale.yaml", is_shared=True)[STUDY.name]
 FEW = {"steps": 1, "slice": 2, "points": 1}
+MEASURED = {"batches": 1, "products": 1, "factors": [1.0]}
 SHORT = merge(PAPER, {
     "experiments": {
         name: {"cases": {case: FEW for case, found in grid["cases"].items() if found}}
         for name, grid in PAPER["experiments"].items()
-        if grid
-    }
+        if grid and "cases" in grid
+    },
+    "heterogeneity": {"measuring": MEASURED},
 })  # fmt: skip
 """The paper's scale with few updates."""
-MEASURED = {"batches": 1, "products": 1}
 GRAPH = f"""
 import json, sys
 from functools import partial
@@ -51,7 +51,10 @@ from transformer_dynamics.gradient_heterogeneity.training.build import build_net
 settings, name, sizes, *files = sys.argv[1:]
 torch.set_num_threads(1)
 job = MeasuredJob.model_validate(json.loads(settings))
-network = build_network(job.net, 1111, [dict(np.load(file)) for file in files])
+data = [dict(np.load(file)) for file in files]
+for arrays in data:
+    del arrays["provenance"]
+network = build_network(job.net, 1111, data)
 for size in json.loads(sizes):
     batch = network.train.take(np.arange(size))
     _, gradients = network.gradients(network.start, batch)
@@ -116,7 +119,7 @@ def on_texts(folder):
         "seeds": [1111],
         "experiments": {"optimisers_again": {"cases": {"rte": {"network": {"texts": "cola"}}}}},
         "heads": {"tasks": {"c2": {"texts": "sst2"}}},
-        "heterogeneity": {"measuring": MEASURED, "cases": {"cola": {"tuning": FEW}}},
+        "heterogeneity": {"cases": {"cola": {"tuning": FEW}}},
     })  # fmt: skip
     return sizes_of_jobs.plan(STUDY, folder / "texts", paper)
 
@@ -128,26 +131,25 @@ def on_images(folder):
     small = {"network": images, "tuning": FEW}
     with pytest.MonkeyPatch.context() as patch:
         vit = full_size.write_vit(folder / "vit", patch)
+        fashion = full_size.write_images(folder / "images", patch)
     case = {"cases": {"fashion": {"network": images}}}
     paper = merge(SHORT, {
         "folders": {
-            "fashion_mnist": synthetic.write_images(folder / "images"),
+            "fashion_mnist": fashion,
             "efficientnet_lite0": full_size.write_efficientnet(folder / "efficientnet"),
             "vit_s": vit,
         },
         "seeds": [1111],
         "experiments": {"optimisers_images": case, "optimisers_vision": case},
-        "heterogeneity": {
-            "measuring": MEASURED, "cases": {"efficientnet": small, "vit_s": small},
-        },
+        "heterogeneity": {"cases": {"efficientnet": small, "vit_s": small}},
     })  # fmt: skip
     return sizes_of_jobs.plan(STUDY, folder / "on_images", paper)
 
 
 @pytest.fixture(scope="module")
 def measured_texts(folder, on_texts):
-    """RoBERTa measured on one text of eight tokens."""
-    texts = {"folder": full_size.write_texts(folder / "few", "cola", 20), "length": 8}
+    """RoBERTa measured on one text of eight tokens, of a set in which all words occur."""
+    texts = {"folder": full_size.write_texts(folder / "few", "cola", 8400, 6), "length": 8}
     cola = {"tuning": FEW | {"batch_size": 2}}
     given = merge(on_texts.changes[STUDY.name], {
         "sets": {"cola": texts},
@@ -162,7 +164,7 @@ def measured_texts(folder, on_texts):
 def measured_images(folder, on_images):
     """Both networks for images measured on one small image."""
     cases = {
-        name: {"network": {"size": size}, "tuning": {"batch_size": 2}}
+        name: {"network": {"size": size}, "tuning": None}
         for name, size in (("efficientnet", 32), ("vit_s", 28))
     }
     given = merge(
@@ -177,10 +179,10 @@ def twins(folder):
     few = FEW | {"batch_size": 32}
     paper = merge(SHORT, {
         "sets": {"trec6": {"folder": full_size.write_texts(folder / "trec6", "trec6", 300)}},
-        "folders": {"wikitext2": full_size.write_running(folder / "running", 5000)},
+        "folders": {"wikitext2": full_size.write_running(folder / "running")},
         "pairs": {"seeds": [1], "cases": {
             "initial": {"measuring": MEASURED},
-            "trained": {"measuring": {"products": 8}, "masked": few, "tunings": {"adam": few}},
+            "trained": {"measuring": MEASURED, "masked": few, "tunings": {"adam": few}},
         }},
     })  # fmt: skip
     return sizes_of_jobs.plan(STUDY, folder / "twins", paper)
@@ -205,12 +207,14 @@ def _give(given, taken, name: str) -> None:
         ("on_texts", f"{RUNS}/optimisers_again/rte-sgd-rate0.01-linear-1111.npz"),
         ("on_texts", f"{RUNS}/optimisers_again/rte-signum-rate1e-06-linear-1111.npz"),
         ("measured_texts", f"{RUNS}/heterogeneity/cola-1111.npz"),
+        ("on_images", f"{DATA}/fashion_mnist.npz"),
         ("on_images", f"{DATA}/vit_s.npz"),
         ("on_images", f"{DATA}/efficientnet.npz"),
         ("on_images", f"{RUNS}/optimisers_vision/fashion-adam-rate1e-05-constant-1111.npz"),
         ("on_images", f"{RUNS}/optimisers_images/fashion-adam-rate0.0001-constant-1111.npz"),
         ("measured_images", f"{RUNS}/heterogeneity/vit_s-1111.npz"),
         ("measured_images", f"{RUNS}/heterogeneity/efficientnet-1111.npz"),
+        ("twins", f"{DATA}/words-trec6-4000-24.npz"),
         ("twins", f"{RUNS}/pairs/initial-post24-0.06-1.npz"),
         ("twins", f"{RUNS}/pairs/trained-post12-0.05-1.npz"),
     ],

@@ -15,7 +15,7 @@ from replication.plan.configuration import merge, read_yaml
 from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap_text import cost
 
-pytestmark = pytest.mark.thorough
+pytestmark = sizes_of_jobs.MARKS
 STUDY = find_studies()["scan_and_snap_text"]
 RESULTS = "results/scan_and_snap_text"
 PAPER = read_yaml(STUDY.folder / "paper_scale.yaml", is_shared=True)[STUDY.name]

@@ -12,6 +12,7 @@ __all__ = [
     "cost",
     "interruption",
     "jobs",
+    "limits",
     "metric_types",
     "orders",
     "other_settings",

@@ -41,7 +41,7 @@ from transformer_dynamics.gradient_heterogeneity.training.record import STEP_MET
 
 
 class Needs(NamedTuple):
-    """What a job needs."""
+    """Memory and operations that a job needs."""
 
     memory: int
     """Memory in MB."""
@@ -105,7 +105,7 @@ PIXELS = 224
 """Pixels along an edge for which sizes of EfficientNet-lite0 are given."""
 EFFICIENTNET = Size(4.65e6, 0.5e6, 99, 0.78e9, 24e6)
 """Sizes of EfficientNet-lite0, with `PIXELS`."""
-ROW = 700
+ROW = 200
 """Bytes of a row of a table of metrics while it is made."""
 TEXTS: dict[TextName, Texts] = {
     "cb": Texts(306, 90, 5_000),
@@ -270,8 +270,14 @@ def _training_memory(size: Size, training: Training, net: NetworkChoice) -> floa
 
 
 def _training_operations(size: Size, training: Training, net: NetworkChoice) -> float:
-    stepping = TRAINED * training.steps * _batch(training, net)
-    return size.forward * (stepping + (training.points + 1) * training.slice)
+    passes = TRAINED * training.steps
+    # What coordinates and rates of blocks follow; biases, about as many tensors, count there.
+    if training.blocks and training.exponent:
+        passes += TRAINED * training.blocks.batches
+    if training.blocks and training.block_rates:
+        passes += 2 * size.tensors * _curvature(training.blocks.products)
+    looks = (training.points + 1) * training.slice
+    return size.forward * (passes * _batch(training, net) + looks)
 
 
 def _measuring_memory(size: Size, measuring: Measuring) -> float:
@@ -283,10 +289,15 @@ def _measuring_memory(size: Size, measuring: Measuring) -> float:
 
 
 def _measuring_operations(size: Size, measuring: Measuring) -> float:
-    tensors = size.tensors * (TRAINED + measuring.products * PRODUCT)
+    curved = size.tensors * _curvature(measuring.products)
     steps = len(TENSOR_SETS) * len(STEP_METHODS) * len(measuring.factors)
-    passes = measuring.batches * TRAINED + measuring.curved * (tensors + steps)
+    passes = measuring.batches * TRAINED + measuring.curved * (curved + steps)
     return size.forward * measuring.size * passes
+
+
+def _curvature(products: int) -> float:
+    """Return the passes forward that the curvature of a tensor is worth."""
+    return TRAINED + products * PRODUCT
 
 
 def metric_memory(jobs: Iterable[RunJob], seeds: int) -> int:

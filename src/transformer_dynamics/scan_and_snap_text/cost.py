@@ -37,7 +37,7 @@ LARGE = Text(270_000, 103_000_000, 218_000)
 
 
 class Needs(NamedTuple):
-    """What a run needs."""
+    """Memory and operations that a run needs."""
 
     memory: int
     """Memory in MB."""
