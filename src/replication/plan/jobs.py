@@ -365,7 +365,7 @@ def _read_study(study: Study, configuration: Configuration) -> StudyJobs:
         settings,
         experiments,
         study.variants(settings),
-        registry.with_added(settings.claims, {}),
+        registry.with_added(settings.claims, {}, study.counted(settings)),
     )
     found = claim_departures(parts)
     return replace(parts, registry=parts.registry.with_added({}, found)) if found else parts
@@ -377,6 +377,10 @@ def _check_own(settings: Any, registry: Registry, where: str) -> None:
     taken = {claim.id for claim in registry.claims}
     for number, claim in settings.claims.items():
         place = f"{where} > claims > {number}"
+        if claim is None:
+            if number not in taken:
+                raise InputError(f"{place}: {unknown_key(number, sorted(taken), 'claim')}")
+            continue
         if number in taken:
             raise InputError(
                 f"{place}: the registry already has a claim with this id; choose another id"

@@ -94,7 +94,7 @@ def render(
         InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
             texts, or has some that cite what is not there.
     """
-    registry = registry.with_added(shown.own.claims, shown.own.departures)
+    registry = registry.with_added(*shown.own.added)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
     made = _made_figures(registry, shown, judged, root)
     labels = {name: figure["text"].label for name, figure in made.items()}

@@ -11,6 +11,8 @@ A study is one folder below `src/` of a project: a package, or a folder of one. 
     GAPS                                     optional: arrays whose gaps have a meaning, see
                                              `Job.gaps`
     variants(settings)                       optional: other readings that claims are tried under
+    counted(settings)                        optional: the registry's rules of robustness, by their
+                                             `cells`, that do not apply to such settings
     datasets(settings)                       optional: facts about its data, by name
     smallest(settings, folder)               optional: overlay for tests under which all jobs take
                                              seconds; the files that it needs go to the folder
@@ -196,8 +198,9 @@ class ExperimentFigure(Figure):
 class StudySettings(Strict):
     """Base of a study's section of the configuration, with additions to its registry."""
 
-    claims: dict[Number, OwnClaim] = {}
-    """Claims of your own by number, such as `U1`, with evidence by the study's functions."""
+    claims: dict[Number, OwnClaim | None] = {}
+    """Claims of your own by number, such as `U1`, with evidence by the study's functions; `null`
+    leaves out a claim of the registry."""
     texts: dict[str, FigureText] = {}
     """Texts of figures of your own, by name."""
 
@@ -207,14 +210,22 @@ class Added(StudySettings):
 
     departures: Departures = {}
     """Departures of its jobs from the paper's settings."""
+    counted: list[str] = []
+    """Rules of robustness that do not apply to its settings."""
+
+    @property
+    def added(self) -> tuple[dict[Number, OwnClaim | None], Departures, list[str]]:
+        """What `Registry.with_added` takes."""
+        return self.claims, self.departures, self.counted
 
 
 class FiguresOf:
     """Mark of a mapping of figures by `Name`, in which the key `kind` names the type of each.
 
     A study's `Settings` has `figures: Annotated[dict[str, Figure], FiguresOf(__package__)]`, which
-    takes every figure of the folder `figures`. A figure whose settings all have defaults is part of
-    the configuration without an entry there, under the name of its kind.
+    takes every figure of the folder `figures`; `null` in an overlay removes one. A figure whose
+    settings all have defaults is part of the configuration without an entry there, under the name
+    of its kind.
     """
 
     def __init__(self, package: str | None, *others: type[Figure]) -> None:
@@ -250,9 +261,10 @@ class FiguresOf:
             for kind, figure in self._types.items()
             if not any(item.is_required() for item in figure.model_fields.values())
         )
-        # An overlay may hold only the changed settings of a figure.
+        # An overlay may hold only the changed settings of a figure, or `null`, which removes it.
         given = {kind: figures.get(kind, {}) for kind in complete}
-        return figures | {
+        kept = {name: found for name, found in figures.items() if found is not None}
+        return kept | {
             kind: {"kind": kind} | changes
             for kind, changes in given.items()
             if isinstance(changes, dict)

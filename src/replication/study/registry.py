@@ -1,7 +1,7 @@
 """The registry of a paper: its claims and its abstract, texts of figures, and methods."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, get_args
@@ -457,15 +457,29 @@ class Registry(Strict):
         """Names of the authors in a list."""
         return _split_names(self.authors)
 
-    def with_added(self, claims: Mapping[str, OwnClaim], departures: Departures) -> "Registry":
+    def with_added(
+        self,
+        claims: Mapping[str, OwnClaim | None],
+        departures: Departures,
+        counted: Collection[str] = (),
+    ) -> "Registry":
         """Return the registry with a user's claims after its own, and with departures.
 
         Args:
-            claims: claims by number; the registry has none of these numbers.
+            claims: claims by number; the registry has none of these numbers, except those that are
+                None, which are left out.
             departures: those of the jobs from `paper_settings`.
+            counted: rules of robustness that do not apply, by their `cells`.
         """
-        own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
-        added = self.model_copy(update={"claims": [*self.claims, *own]})
+        kept = [
+            each.left_out() if each.id in claims and not claims[each.id] else each
+            for each in self.claims
+        ]
+        own = [
+            Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items() if claim
+        ]
+        rules = [each for each in self.robustness if each.cells not in counted]
+        added = self.model_copy(update={"claims": [*kept, *own], "robustness": rules})
         added._departures = departures
         return added
 
