@@ -52,7 +52,7 @@ from transformer_dynamics.lp_ft.settings.metrics import (
     StartFingerprintJob,
     TsneMetricJob,
 )
-from transformer_dynamics.lp_ft.settings.runs import Adapters, Method, ProbeChoice, Training
+from transformer_dynamics.lp_ft.settings.runs import Adapters, Method, ProbeSettings, Training
 from transformer_dynamics.lp_ft.settings.samples import (
     SMALL_TEST_SETS,
     DrawnJob,
@@ -82,7 +82,7 @@ class Settings(StudySettings):
     """Encoder that is fine-tuned."""
     sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
     """Samples that are drawn of each set."""
-    probe: ProbeChoice
+    probe: ProbeSettings
     """Settings of linear probing."""
     adapters: Adapters
     """Settings of LoRA."""
@@ -159,7 +159,7 @@ class Settings(StudySettings):
             },
             rates=self.rates,
             training=self.training,
-            probe=self.probe,
+            probe=self.probe.choice,
             adapters=self.adapters,
             device=computation.device,
         )

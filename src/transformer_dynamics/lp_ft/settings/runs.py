@@ -39,6 +39,19 @@ class ProbeChoice(Penalty):
     """Number of steps of gradient descent that are recorded, about evenly on a logarithmic axis."""
 
 
+class ProbeSettings(ProbeChoice):
+    """Linear probing as the configuration has it, where `folds` is told, too, if there are none."""
+
+    folds: int | None = Field(default=None, ge=2)
+    """Number of folds of the training samples whose cross-validation chooses, instead of validation
+    samples, as in the paper's released code."""
+
+    @property
+    def choice(self) -> ProbeChoice:
+        """Settings of jobs."""
+        return ProbeChoice(**self.model_dump())
+
+
 class Adapters(Strict):
     """LoRA, W + (alpha/r) B A for every query and value."""
 
