@@ -101,7 +101,7 @@ WRONG_FILES = {
     "header": ("amazon", 0, "review\tlabel\na\t1\n", "line 1: the header .* lacks a column of t"),
     "cells": ("semeval", 1, "Text\tLabel\na\t1\nb\n", "line 3: does not consist of the 2 columns"),
     "class": ("dynasent", 1, "Text\tLabel\na\t1\nb\t3\n", "line 3: the label '3' is none of nega"),
-    "quote": ("boss_sst5", 0, SENTIMENTS + '"open\t1\n', "cannot be read as CSV"),
+    "quote": ("boss_sst5", 0, SENTIMENTS + '"open\t1\n', "line 6: cannot be read as CSV"),
     "role": ("pubmed", 2, "###1\nAIM\tTo see .\n", "line 2: the label 'AIM' is none of BACKGROUND"),
     "tab": ("pubmed", 0, "###1\nMETHODS We .\n", "line 2: does not consist of a label, a tab and"),
 }  # fmt: skip

@@ -19,7 +19,13 @@ from replication.base.errors import InputError
 from replication.base.places import SOURCE
 from replication.base.provenance import Provenance, Recipe, digest, recipe
 from replication.base.strict import unknown_key
-from replication.plan.configuration import Computation, Configuration, configure, read_overlay
+from replication.plan.configuration import (
+    Computation,
+    Configuration,
+    configure,
+    merge,
+    read_overlay,
+)
 from replication.plan.cost import refuse_without_gpu, seconds_on_core
 from replication.plan.orders import Input, Order, gaps_and_printed, made_by, seeds_by_recipe
 from replication.plan.paper_settings import claim_departures, without_published
@@ -343,14 +349,19 @@ def _study_jobs(study: Study, configuration: Configuration) -> StudyJobs:
 
 
 def _paper_configurations(study: Study, computation: Computation) -> Iterator[Configuration]:
-    """Yield the settings of published values: the defaults, then the paper's scale."""
+    """Yield the settings of published values: the defaults, then the paper's scale.
+
+    The overlay `paper_scale_given.yaml` adds data to the latter that only some users have.
+    """
     changes: dict[str, Any] = {"computation": computation.model_dump()}
     yield configure(changes, {study.name: study})
-    overlay = study.folder / "paper_scale.yaml"
-    if overlay.exists():
-        section = read_overlay(overlay).get(study.name, {})
-        with suppress(InputError):
-            yield configure(changes | {study.name: section}, {study.name: study})
+    section: Any = {}
+    for name in ("paper_scale", "paper_scale_given"):
+        overlay = study.folder / f"{name}.yaml"
+        if overlay.exists():
+            section = merge(section, read_overlay(overlay).get(study.name, {}))
+            with suppress(InputError):
+                yield configure(changes | {study.name: section}, {study.name: study})
 
 
 def _read_study(study: Study, configuration: Configuration) -> StudyJobs:

@@ -25,7 +25,7 @@ from transformer_dynamics.lp_ft.settings.start import HeadControlJob, KernelJob,
 DOUBLE = 2 * FLOAT
 """Bytes of a number in float64."""
 MB = 10**6
-PACKAGES = 900 * MB
+PACKAGES = 700 * MB
 """Bytes of Python and of all packages that a job imports."""
 CUDA = 4000 * MB
 """Bytes of the libraries of a GPU in the memory of a job that uses one."""
@@ -34,11 +34,13 @@ SAFETY = 3
 LEAST_MINUTES = 30
 FEATURE_BATCH = 32
 """Texts in a batch where features are computed, see `encoders.model.frozen_features`."""
+READ = 3.2
+"""Copies of an encoder's parameters while it is read and built: its file twice, and the network."""
 TOKENISED = 130
 """Bytes of a token while a set is tokenised."""
-NEWTON = 900
-"""Products with all features that a probe takes: steps of Newton's method, each with several of
-conjugate gradients."""
+NEWTON = 4500
+"""Products of all features and a vector as fast as those of matrices that take as long as a probe:
+steps of Newton's method, each with several of conjugate gradients, which wait for memory."""
 
 
 class Split(NamedTuple):
@@ -99,15 +101,18 @@ class Need(NamedTuple):
         return job._replace(**self._asdict())
 
 
-def activation_bytes(size: EncoderSize, texts: int, length: int) -> float:
+def activation_bytes(
+    size: EncoderSize, texts: int, length: int, *, has_adapters: bool = False
+) -> float:
     """Return the bytes that a network keeps for its gradient, in float32.
 
     Args:
         size: of the network.
         texts: in a batch.
         length: tokens of each.
+        has_adapters: whether queries and values have some, whose outputs are kept, too.
     """
-    hidden = 22 * texts * length * size.width
+    hidden = (27 if has_adapters else 22) * texts * length * size.width
     attention = 3 * texts * size.heads * length**2
     return FLOAT * size.layers * (hidden + attention)
 
@@ -119,14 +124,14 @@ def _forward_bytes(size: EncoderSize, texts: int, length: int) -> float:
 
 def encoder_need(encoder: EncoderName) -> Need:
     """Return the needs of reading an encoder: its file, tensors, network and a copy."""
-    return Need.of(4.5 * SIZES[encoder].bytes)
+    return Need.of(READ * SIZES[encoder].bytes)
 
 
 def token_need(encoder: EncoderName, name: TextName, length: int) -> Need:
     """Return the needs of tokenising a set."""
     size = SETS[name]
     texts = size.train + size.test
-    return Need.of(4.5 * SIZES[encoder].bytes + TOKENISED * texts * length)
+    return Need.of(READ * SIZES[encoder].bytes + TOKENISED * texts * length)
 
 
 def feature_need(encoder: EncoderName, choice: TextChoice, texts: int, device: str) -> Need:
@@ -141,7 +146,7 @@ def feature_need(encoder: EncoderName, choice: TextChoice, texts: int, device: s
     size, length = SIZES[encoder], choice.length
     read = SETS[choice.name].train + SETS[choice.name].test
     features = 3 * FLOAT * texts * size.width
-    held = 4.5 * size.bytes + TOKENISED * texts * length + 1000 * read + features
+    held = READ * size.bytes + TOKENISED * texts * length + 1000 * read + features
     return Need.of(
         held,
         _forward_bytes(size, FEATURE_BATCH, length),
@@ -159,7 +164,7 @@ def probe_operations(choice: Penalty, split: Split, width: int) -> float:
 
 def _probe_bytes(split: Split, width: int) -> float:
     """Return the bytes of features in float64, centred, scaled by samples, and of a part."""
-    return 5 * DOUBLE * split.train * width
+    return 6 * DOUBLE * split.train * width
 
 
 def _data_bytes(sets: Sequence[TextName], choice: TextChoice, width: int) -> float:
@@ -176,28 +181,29 @@ def run_need(job: RunJob) -> Need:
     """Return the needs of one run."""
     size, split, length = SIZES[job.encoder], split_sizes(job.texts), job.texts.length
     held = _data_bytes(job.sets, job.texts, size.width)
-    needs_probe = job.tuning is None or "probe" in {job.direction, job.tuning.norm}
-    core = probe_operations(job.probe, split, size.width) if needs_probe else 0.0
-    probing = _probe_bytes(split, size.width) if needs_probe else 0.0
+    core = 0.0
+    probing = 0.0
+    if job.tuning is None or "probe" in {job.direction, job.tuning.norm}:
+        core += probe_operations(job.probe, split, size.width)
+        probing = _probe_bytes(split, size.width)
     if job.tuning is None:
         core += job.probe.steps * 4.0 * split.train * size.width * split.classes
         return Need.of(held + probing, core=core)
     schedule = job.tuning.schedule
-    steps, batch = schedule.total(split.train), schedule.batch_size
-    scored = len({*range(0, steps, schedule.steps_of_epoch(split.train))}) * split.validation
-    tests = split.test + sum(SETS[name].test for name in job.others)
-    on_device = training_operations(job.encoder, steps * min(batch, split.train) * length)
-    on_device += feature_operations(job.encoder, (scored + split.validation + tests) * length)
-    # Parameters, gradient, two moments, the kept epoch; of adapters, the encoder alone.
+    steps, batch = schedule.total(split.train), min(schedule.batch_size, split.train)
+    epochs = ceil(steps / schedule.steps_of_epoch(split.train))
+    looked_at = (epochs + 1) * split.validation + sum(SETS[name].test for name in job.sets)
+    on_device = training_operations(job.encoder, steps * batch * length)
+    on_device += feature_operations(job.encoder, looked_at * length)
+    # Parameters, gradient, two moments, the kept epoch; beside adapters, the encoder alone.
     trained = size.bytes * (1.1 if job.has_adapters else 5)
-    worked = trained + activation_bytes(size, max(batch, 1), length)
-    # The file of the encoder, twice, and its tensors while it is built; or a checkpoint.
-    building = 4.5 * size.bytes
     if job.device == "cuda":
-        return Need.of(held + probing + 2 * size.bytes + trained, core=core, on_device=on_device,
-                       device=job.device)  # fmt: skip
-    most = max(building, 2 * size.bytes + probing, 2 * size.bytes + worked)
-    return Need.of(held + most, core=core, on_device=on_device)
+        # A checkpoint has all of these.
+        held += 2 * size.bytes + trained + probing
+        return Need.of(held, core=core, on_device=on_device, device=job.device)
+    kept = activation_bytes(size, batch, length, has_adapters=job.has_adapters)
+    worst = max(READ * size.bytes, 2 * size.bytes + max(probing, trained + kept))
+    return Need.of(held + worst, core=core, on_device=on_device)
 
 
 def _start_need(job: StartJob, held: float, worked: float, on_device: float) -> Need:
@@ -205,7 +211,7 @@ def _start_need(job: StartJob, held: float, worked: float, on_device: float) -> 
     size, split = SIZES[job.encoder], split_sizes(job.texts)
     own = _data_bytes([job.texts.name], job.texts, size.width)
     core = probe_operations(job, split, size.width)
-    most = max(4.5 * size.bytes, size.bytes + _probe_bytes(split, size.width))
+    most = max(READ * size.bytes, size.bytes + _probe_bytes(split, size.width))
     if job.device == "cuda":
         return Need.of(own + most + held, core=core, on_device=on_device, device=job.device)
     return Need.of(own + max(most, size.bytes + held + worked), core=core, on_device=on_device)
@@ -263,7 +269,12 @@ def head_control_need(job: HeadControlJob) -> Need:
 
 
 def run_metric_need(
-    metric: str, runs: Iterable[RunJob], sets: Sequence[TextName], seeds: int, resamples: int
+    metric: str,
+    runs: Iterable[RunJob],
+    sets: Sequence[TextName],
+    seeds: int,
+    resamples: int,
+    plane: TextName | None = None,
 ) -> Need:
     """Return the needs of a metric of trained runs, which reads data at once, and runs in turn.
 
@@ -273,6 +284,7 @@ def run_metric_need(
         sets: sets whose data are read.
         seeds: number of seeds.
         resamples: number of bootstrap samples of calibration.
+        plane: set whose test samples t-SNE puts into a plane.
     """
     jobs = list(runs)
     width = SIZES[jobs[0].encoder].width
@@ -295,8 +307,12 @@ def run_metric_need(
             # Logarithms and sorting of every resampled logit.
             "calibration": 2.0 * 200 * resamples * tests * split.classes,
             "delta": 4.0 * split.train * width * split.classes,
-            "tsne": 1000.0 * 50 * (split.test + split.classes) ** 2,
         }.get(metric, 0.0)
+    if plane:
+        # A thousand steps, each with all pairs of points; of the first seed alone.
+        points = split_sizes(choices[plane]).test + split_sizes(choices[plane]).classes
+        methods = sum(job.texts.name == plane for job in jobs)
+        operations = methods * 1000.0 * 50 * points**2
     # Features of one set in float64, with three arrays of their size.
     return Need.of(held + 4 * DOUBLE * largest * width, core=operations)
 

@@ -217,7 +217,8 @@ def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings)
         },
         metrics={
             metric: run_metric_need(
-                metric, jobs.values(), sets, len(seeds), numbers.resamples
+                metric, jobs.values(), sets, len(seeds), numbers.resamples,
+                grid.tsne.texts if grid.tsne and metric == "tsne" else None,
             ).asked_by(Job(f"metrics.runs.{metric}", job, reads=read))
             for metric, job in metrics.items()
         },
