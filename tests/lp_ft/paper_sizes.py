@@ -2,8 +2,6 @@
 
 import json
 
-import numpy as np
-
 from replication.base.random_streams import generator
 
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
@@ -48,20 +46,18 @@ def word_of(number):
     return f"w{number}"
 
 
-def write_long_texts(folder, train, test, length):
-    """Write a training and a test file in SST-2's format, of texts with as many tokens."""
+def write_long_texts(folder, name, train, test, length):
+    """Write a training and a test file of SST-2, or of RTE, with texts of as many tokens."""
     folder.mkdir()
     random = generator(0, "long texts")
+    is_pair = name == "rte"
+    classes = ("entailment", "not_entailment") if is_pair else ("0", "1")
     for file, number in (("train.tsv", train), ("dev.tsv", test)):
-        lines = [
-            " ".join(map(word_of, random.integers(0, WORDS, length - 2))) + f"\t{index % 2}"
-            for index in range(number)
-        ]
-        (folder / file).write_text("\n".join(["sentence\tlabel", *lines, ""]))
+        lines = ["sentence1\tsentence2\tlabel" if is_pair else "sentence\tlabel"]
+        for index in range(number):
+            words = [word_of(each) for each in random.integers(0, WORDS, length - 2 - 2 * is_pair)]
+            half = len(words) // 2
+            texts = [words[:half], words[half:]] if is_pair else [words]
+            lines.append("\t".join([*map(" ".join, texts), classes[index % 2]]))
+        (folder / file).write_text("\n".join([*lines, ""]))
     return str(folder)
-
-
-def drawn_features(train, width, classes):
-    """Features in the shape of a whole set."""
-    random = np.random.default_rng(0)
-    return random.normal(size=(train, width)), np.arange(train) % classes

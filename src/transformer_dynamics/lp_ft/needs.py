@@ -162,7 +162,7 @@ def probe_operations(choice: Penalty, split: Split, width: int) -> float:
     return fits * NEWTON * 4.0 * split.train * width * heads
 
 
-def _probe_bytes(split: Split, width: int) -> float:
+def probe_bytes(split: Split, width: int) -> float:
     """Return the bytes of features in float64, centred, scaled by samples, and of a part."""
     return 6 * DOUBLE * split.train * width
 
@@ -185,7 +185,7 @@ def run_need(job: RunJob) -> Need:
     probing = 0.0
     if job.tuning is None or "probe" in {job.direction, job.tuning.norm}:
         core += probe_operations(job.probe, split, size.width)
-        probing = _probe_bytes(split, size.width)
+        probing = probe_bytes(split, size.width)
     if job.tuning is None:
         core += job.probe.steps * 4.0 * split.train * size.width * split.classes
         return Need.of(held + probing, core=core)
@@ -211,7 +211,7 @@ def _start_need(job: StartJob, held: float, worked: float, on_device: float) -> 
     size, split = SIZES[job.encoder], split_sizes(job.texts)
     own = _data_bytes([job.texts.name], job.texts, size.width)
     core = probe_operations(job, split, size.width)
-    most = max(READ * size.bytes, size.bytes + _probe_bytes(split, size.width))
+    most = max(READ * size.bytes, size.bytes + probe_bytes(split, size.width))
     if job.device == "cuda":
         return Need.of(own + most + held, core=core, on_device=on_device, device=job.device)
     return Need.of(own + max(most, size.bytes + held + worked), core=core, on_device=on_device)
