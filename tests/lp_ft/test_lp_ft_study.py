@@ -10,8 +10,11 @@ import pytest
 import yaml
 
 from replication.base.errors import InputError
+from replication.judge.scorecard import to_markdown
 from replication.plan.configuration import Computation, configure, merge
 from replication.plan.jobs import Jobs
+from replication.study.claims import LEFT_OUT
+from replication.study.registry import read_registry
 from replication.study.studies import find_studies
 from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderName
 from transformer_dynamics.lp_ft import study
@@ -371,3 +374,22 @@ def test_a_schedule_has_epochs_or_steps():
 
 def test_all_that_can_be_set_has_a_name_in_texts():
     assert {*TEXT_FILES, *get_args(EncoderName), *get_args(Method)} <= study.NAMES.keys()
+
+
+def test_a_claim_can_be_left_out():
+    registry = read_registry(FOLDER / "registry.yaml")
+    kept = registry.with_added({"L16g": None}, {})
+    (left,) = [claim for claim in kept.claims if claim.id == "L16g"]
+    assert (left.test, left.data, left.not_tested) == (None, [], LEFT_OUT)
+    assert len(kept.claims) == len(registry.claims)
+    assert f"not tested: {LEFT_OUT}" in to_markdown(kept, [])
+    with pytest.raises(InputError, match="lp_ft > claims > L99: unknown claim 'L99'"):
+        Jobs.of(configure({"lp_ft": {"claims": {"L99": None}}}, STUDIES), STUDIES)
+
+
+def test_a_figure_can_be_removed():
+    found = settings(
+        {"figures": {"fig7": None, "equal_rate": None, "table2": {"kernels": {"cr": None}}}}
+    )
+    assert {"fig7", "equal_rate"} == {*settings().figures} - {*found.figures}
+    assert found.figures["table2"].kernels == {"cb": "kernels_cb"}

@@ -25,8 +25,10 @@ from transformer_dynamics.lp_ft.settings.start import HeadControlJob, KernelJob,
 DOUBLE = 2 * FLOAT
 """Bytes of a number in float64."""
 MB = 10**6
-PACKAGES = 700 * MB
+PACKAGES = 850 * MB
 """Bytes of Python and of all packages that a job imports."""
+MARGIN = 1.1
+"""Memory that is asked for over what is counted."""
 CUDA = 4000 * MB
 """Bytes of the libraries of a GPU in the memory of a job that uses one."""
 SAFETY = 3
@@ -34,7 +36,7 @@ SAFETY = 3
 LEAST_MINUTES = 30
 FEATURE_BATCH = 32
 """Texts in a batch where features are computed, see `encoders.model.frozen_features`."""
-READ = 3.2
+READ = 2.4
 """Copies of an encoder's parameters while it is read and built: its file twice, and the network."""
 TOKENISED = 130
 """Bytes of a token while a set is tokenised."""
@@ -93,7 +95,7 @@ class Need(NamedTuple):
         seconds = core / CORE + on_device / rate
         taken = PACKAGES + held + (CUDA if device == "cuda" else worked)
         return cls(
-            ceil(taken / MB), max(LEAST_MINUTES, ceil(SAFETY * seconds / 60)), seconds * rate
+            ceil(MARGIN * taken / MB), max(LEAST_MINUTES, ceil(SAFETY * seconds / 60)), seconds * rate
         )
 
     def asked_by(self, job: Job) -> Job:
@@ -112,7 +114,7 @@ def activation_bytes(
         length: tokens of each.
         has_adapters: whether queries and values have some, whose outputs are kept, too.
     """
-    hidden = (27 if has_adapters else 22) * texts * length * size.width
+    hidden = (25 if has_adapters else 22) * texts * length * size.width
     attention = 3 * texts * size.heads * length**2
     return FLOAT * size.layers * (hidden + attention)
 
@@ -195,8 +197,11 @@ def run_need(job: RunJob) -> Need:
     looked_at = (epochs + 1) * split.validation + sum(SETS[name].test for name in job.sets)
     on_device = training_operations(job.encoder, steps * batch * length)
     on_device += feature_operations(job.encoder, looked_at * length)
+    # Embeddings of words that occur are trained, see `encoders.used_tokens`.
+    texts = split.train + split.validation + sum(SETS[name].test for name in job.sets)
+    used = size._replace(words=min(size.words, texts * length))
     # Parameters, gradient, two moments, the kept epoch; beside adapters, the encoder alone.
-    trained = size.bytes * (1.1 if job.has_adapters else 5)
+    trained = used.bytes * (1.1 if job.has_adapters else 5)
     if job.device == "cuda":
         # A checkpoint has all of these.
         held += 2 * size.bytes + trained + probing
