@@ -47,17 +47,19 @@ def word_of(number):
 
 
 def write_long_texts(folder, name, train, test, length):
-    """Write a training and a test file of SST-2, or of RTE, with texts of as many tokens."""
+    """Write a training and a test file of CoLA, or of RTE, with texts of as many tokens."""
     folder.mkdir()
     random = generator(0, "long texts")
-    is_pair = name == "rte"
-    classes = ("entailment", "not_entailment") if is_pair else ("0", "1")
     for file, number in (("train.tsv", train), ("dev.tsv", test)):
-        lines = ["sentence1\tsentence2\tlabel" if is_pair else "sentence\tlabel"]
+        lines = ["sentence1\tsentence2\tlabel"] if name == "rte" else []
         for index in range(number):
-            words = [word_of(each) for each in random.integers(0, WORDS, length - 2 - 2 * is_pair)]
-            half = len(words) // 2
-            texts = [words[:half], words[half:]] if is_pair else [words]
-            lines.append("\t".join([*map(" ".join, texts), classes[index % 2]]))
+            words = [word_of(each) for each in random.integers(0, WORDS, length)]
+            if name == "rte":
+                # Four special tokens.
+                first, second = " ".join(words[: length // 2]), " ".join(words[length // 2 : -4])
+                label = "entailment" if index % 2 else "not_entailment"
+                lines.append(f"{first}\t{second}\t{label}")
+            else:
+                lines.append(f"made-up\t{index % 2}\t\t{' '.join(words[:-2])}")
         (folder / file).write_text("\n".join([*lines, ""]))
     return str(folder)

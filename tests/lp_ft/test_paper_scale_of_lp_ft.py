@@ -2,7 +2,7 @@
 
 RoBERTa-base has random weights, and texts are made up, of as many tokens as the paper allows. There
 are few samples and updates. What depends on the number of samples is compared at a second size,
-where a network of the same width has one layer.
+where a network of the same width has two layers.
 """
 
 import os
@@ -94,7 +94,7 @@ def run(program, folder, name, asked, arguments):
 
 
 def planned(folder, monkeypatch, layers, sizes, changes):
-    """The paper's scale with SST-2, and RTE for what is not trained.
+    """The paper's scale with CoLA, and RTE for what is not trained.
 
     Args:
         folder: for files.
@@ -110,8 +110,8 @@ def planned(folder, monkeypatch, layers, sizes, changes):
     given = yaml.safe_load((FOLDER / "paper_scale.yaml").read_text())
     whole = configure(merge(given, {"computation": {"device": "cuda"}}), STUDIES).section("lp_ft")
     main = {"texts": dict.fromkeys(whole.experiments["main"].texts), "seeds": [1001]}
-    main["texts"]["sst2"] = {"epochs": None, "steps": 2}
-    main["tsne"] = {"texts": "sst2", "perplexity": 3}
+    main["texts"]["cola"] = {"epochs": None, "steps": 2}
+    main["tsne"] = {"texts": "cola", "perplexity": 3}
     overlay = {
         "encoder": {"folder": write_roberta(folder / "roberta", layers)},
         "sets": {
@@ -148,8 +148,8 @@ def check(found):
 
 
 def test_every_kind_of_job_at_the_papers_sizes(tmp_path, monkeypatch):
-    """Twelve layers, whole tables, 128 tokens, batches of 8 and 32."""
-    sizes = {"sst2": (36, 4), "rte": (6, 2)}
+    """Twelve layers, whole tables, 128 tokens, batches of 8, 16 and 32."""
+    sizes = {"cola": (36, 4), "rte": (6, 2)}
     few = {"kernels": {"samples": 2, "test_samples": 1}, "head_control": {"samples": 1}}
     small = planned(tmp_path, monkeypatch, 12, sizes, few)
     tunings = [
@@ -157,17 +157,17 @@ def test_every_kind_of_job_at_the_papers_sizes(tmp_path, monkeypatch):
         for path, task in small.tasks("runs")
         if "/main/" in path and task.settings["tuning"]
     ]
-    assert {each["schedule"]["batch_size"] for each in tunings} == {8, 32}
+    assert {each["schedule"]["batch_size"] for each in tunings} == {8, 16, 32}
     assert {task.settings["texts"]["length"] for _, task in small.tasks("runs")} == {128}
     check(list(run_jobs(small)))
 
 
 def test_samples_count_as_foreseen(tmp_path, monkeypatch):
-    """One layer, so that there is time for more samples, and for a whole batch at the start."""
-    sizes = {"sst2": (6000, 4), "rte": (40, 8)}
-    more = {"kernels": {"samples": 24, "test_samples": 8}, "head_control": {"samples": 4}}
-    small = planned(tmp_path, monkeypatch, 1, sizes, more)
-    found = list(run_jobs(small, "main", "features-sst2", "metrics"))
+    """Two layers, so that there is time for more samples, and for a whole batch at the start."""
+    sizes = {"cola": (6000, 4), "rte": (36, 4)}
+    more = {"kernels": {"samples": 16, "test_samples": 4}, "head_control": {"samples": 4}}
+    small = planned(tmp_path, monkeypatch, 2, sizes, more)
+    found = list(run_jobs(small, "main", "features-cola", "metrics"))
     split = needs.Split(12000, 0, 0, 2)
     asked = needs.Need.of(needs.probe_bytes(split, 768)).memory
     found.append(run(PROBE, tmp_path, "a probe of 12,000 samples", asked, ["12000"]))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import NamedTuple
 
+from replication.base.strict import Strict
 from replication.plan.cost import CORE, GPU
 from replication.study.contract import Job
 from transformer_dynamics.encoders.cost import (
@@ -26,7 +27,9 @@ DOUBLE = 2 * FLOAT
 """Bytes of a number in float64."""
 MB = 10**6
 PACKAGES = 850 * MB
-"""Bytes of Python and of all packages that a job imports."""
+"""Bytes of Python and of all packages of a job that builds an encoder."""
+FEW_PACKAGES = 500 * MB
+"""The same of jobs that do not."""
 MARGIN = 1.1
 """Memory that is asked for over what is counted."""
 CUDA = 4000 * MB
@@ -80,7 +83,7 @@ class Need(NamedTuple):
     @classmethod
     def of(
         cls, held: float, worked: float = 0.0, *, core: float = 0.0, on_device: float = 0.0,
-        device: str = "cpu",
+        device: str = "cpu", packages: int = PACKAGES,
     ) -> "Need":  # fmt: skip
         """Return needs.
 
@@ -90,12 +93,15 @@ class Need(NamedTuple):
             core: operations that a core does, whatever the device.
             on_device: operations of the device.
             device: `cpu` or `cuda`.
+            packages: bytes of the packages that the job imports.
         """
         rate = GPU if device == "cuda" else CORE
         seconds = core / CORE + on_device / rate
-        taken = PACKAGES + held + (CUDA if device == "cuda" else worked)
+        taken = packages + held + (CUDA if device == "cuda" else worked)
         return cls(
-            ceil(MARGIN * taken / MB), max(LEAST_MINUTES, ceil(SAFETY * seconds / 60)), seconds * rate
+            ceil(MARGIN * taken / MB),
+            max(LEAST_MINUTES, ceil(SAFETY * seconds / 60)),
+            seconds * rate,
         )
 
     def asked_by(self, job: Job) -> Job:
@@ -103,25 +109,22 @@ class Need(NamedTuple):
         return job._replace(**self._asdict())
 
 
-def activation_bytes(
-    size: EncoderSize, texts: int, length: int, *, has_adapters: bool = False
-) -> float:
+def activation_bytes(size: EncoderSize, texts: int, length: int) -> float:
     """Return the bytes that a network keeps for its gradient, in float32.
 
     Args:
         size: of the network.
         texts: in a batch.
         length: tokens of each.
-        has_adapters: whether queries and values have some, whose outputs are kept, too.
     """
-    hidden = (25 if has_adapters else 22) * texts * length * size.width
+    hidden = 25 * texts * length * size.width
     attention = 3 * texts * size.heads * length**2
     return FLOAT * size.layers * (hidden + attention)
 
 
 def _forward_bytes(size: EncoderSize, texts: int, length: int) -> float:
     """Return the bytes of one layer, which are free before the next."""
-    return 2 * activation_bytes(size, texts, length) / size.layers
+    return activation_bytes(size, texts, length) / size.layers
 
 
 def encoder_need(encoder: EncoderName) -> Need:
@@ -149,9 +152,10 @@ def feature_need(encoder: EncoderName, choice: TextChoice, texts: int, device: s
     read = SETS[choice.name].train + SETS[choice.name].test
     features = 3 * FLOAT * texts * size.width
     held = READ * size.bytes + TOKENISED * texts * length + 1000 * read + features
+    computing = 2 * size.bytes + _forward_bytes(size, FEATURE_BATCH, length)
     return Need.of(
         held,
-        _forward_bytes(size, FEATURE_BATCH, length),
+        max(0.0, computing - READ * size.bytes),
         on_device=feature_operations(encoder, texts * length),
         device=device,
     )
@@ -190,7 +194,7 @@ def run_need(job: RunJob) -> Need:
         probing = probe_bytes(split, size.width)
     if job.tuning is None:
         core += job.probe.steps * 4.0 * split.train * size.width * split.classes
-        return Need.of(held + probing, core=core)
+        return Need.of(held + probing, core=core, packages=FEW_PACKAGES)
     schedule = job.tuning.schedule
     steps, batch = schedule.total(split.train), min(schedule.batch_size, split.train)
     epochs = ceil(steps / schedule.steps_of_epoch(split.train))
@@ -206,7 +210,7 @@ def run_need(job: RunJob) -> Need:
         # A checkpoint has all of these.
         held += 2 * size.bytes + trained + probing
         return Need.of(held, core=core, on_device=on_device, device=job.device)
-    kept = activation_bytes(size, batch, length, has_adapters=job.has_adapters)
+    kept = activation_bytes(size, batch, length)
     worst = max(READ * size.bytes, 2 * size.bytes + max(probing, trained + kept))
     return Need.of(held + worst, core=core, on_device=on_device)
 
@@ -238,25 +242,31 @@ def kernel_need(job: KernelJob) -> Need:
     largest = DOUBLE * positions * size.width * (1 + 4 * q)
     # Gradients of words: factors, their sums by word, these in one array, and sorted.
     table = 4 * DOUBLE * positions * q * size.width
-    room = max(job.megabytes * MB, largest)
-    graph = 2 * (2 + q) * activation_bytes(size, 1, length)
-    worked = 2 * size.bytes + graph + max(room + job.megabytes * MB / 2, table) + 2 * gram
+    # A group of modules fills the room; an eighth of it more is formed at a time, and copied.
+    room = job.megabytes * MB
+    group = max(min(room, _factor_bytes(size, positions, q)), largest) + room / 4
+    graph = (2 + q) * activation_bytes(size, 1, length)
+    worked = 2 * size.bytes + graph + max(group, table) + 2 * gram
     # Gradients of every sample, again for every group of modules; then their products.
-    groups = _groups(job, positions, q)
-    passes = groups * texts * length * (1 + 2 * q)
+    passes = _groups(job, positions, q) * positions * (1 + 2 * q)
     operations = feature_operations(job.encoder, passes)
-    operations += 2.0 * gram / DOUBLE * size.bytes / FLOAT / 2
+    operations += 2.0 * (texts * q) * (train * q) * size.bytes / FLOAT / 2
     # On processors numbers of twice the bytes take twice as long.
     return _start_need(job, 4 * sums, worked, 2 * operations)
+
+
+def _factor_bytes(size: EncoderSize, positions: int, q: int) -> float:
+    """Return the bytes of the factors of all gradients of all modules."""
+    # Of a layer four square matrices, two of four times the width, and two normalisations.
+    widths = 4 * (1 + q) + (1 + 4 * q) + (4 + q) + 2 * (1 + q)
+    return float(DOUBLE * positions * size.width * (size.layers * widths + 4 * q))
 
 
 def _groups(job: KernelJob, positions: int, q: int) -> int:
     """Return the number of groups of modules whose factors fit into the room together, about."""
     size = SIZES[job.encoder]
-    # Four square matrices and two of four times the width, and two normalisations, in a layer.
-    per_layer = DOUBLE * positions * size.width * (4 * (1 + q) + 5 * (1 + q) + 2 * (1 + q))
     modules = 8 * size.layers + 4
-    return min(modules, ceil(size.layers * per_layer / (job.megabytes * MB)) + 1)
+    return min(modules, ceil(_factor_bytes(size, positions, q) / (job.megabytes * MB)) + 1)
 
 
 def head_control_need(job: HeadControlJob) -> Need:
@@ -265,7 +275,7 @@ def head_control_need(job: HeadControlJob) -> Need:
     subset = min(job.samples, split.train)
     batch = min(job.batch_size, split.train)
     # Parameters, their gradient, and that of a batch; or pairs of values in the product.
-    worked = 4 * size.bytes + 1.5 * activation_bytes(size, batch, length)
+    worked = 3 * size.bytes + activation_bytes(size, batch, length)
     # Two directions, two norms, all samples or the subset.
     texts = 4 * (split.train + subset)
     operations = training_operations(job.encoder, texts * length)
@@ -318,11 +328,13 @@ def run_metric_need(
         points = split_sizes(choices[plane]).test + split_sizes(choices[plane]).classes
         methods = sum(job.texts.name == plane for job in jobs)
         operations = methods * 1000.0 * 50 * points**2
+        # Ten matrices of distances.
+        held += 10 * DOUBLE * points**2
     # Features of one set in float64, with three arrays of their size.
-    return Need.of(held + 4 * DOUBLE * largest * width, core=operations)
+    return Need.of(held + 4 * DOUBLE * largest * width, core=operations, packages=FEW_PACKAGES)
 
 
-def start_metric_need(metric: str, job: StartJob, seeds: int, fits: int) -> Need:
+def start_metric_need(metric: str, job: Strict, seeds: int, fits: int) -> Need:
     """Return the needs of a metric of kernels or heads.
 
     Args:
@@ -332,7 +344,7 @@ def start_metric_need(metric: str, job: StartJob, seeds: int, fits: int) -> Need
         fits: number of regressions on one kernel.
     """
     if not isinstance(job, KernelJob):
-        return Need.of(0.0)
+        return Need.of(0.0, packages=FEW_PACKAGES)
     split = split_sizes(job.texts)
     train = min(job.samples, split.train)
     texts = train + min(job.test_samples, split.test)
@@ -346,4 +358,4 @@ def start_metric_need(metric: str, job: StartJob, seeds: int, fits: int) -> Need
         # Steps of Newton's method, each with a factorisation, from the solution before.
         "kernel_regression": fits * 20 * 3.0 * rows**3,
     }.get(metric, 0.0)
-    return Need.of(held, core=seeds * kernels * operations)
+    return Need.of(held, core=seeds * kernels * operations, packages=FEW_PACKAGES)
