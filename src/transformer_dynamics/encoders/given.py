@@ -91,7 +91,7 @@ class _Pronoun(BaseModel):
 
 def _json_lines(kind: type[_Question | _Word | _Pronoun], path: Path) -> list[Placed[Row]]:
     keys = ", ".join(name for name in kind.model_fields if name != "label")
-    rows = []
+    rows: list[Placed[Row]] = []
     for place, line in read_lines(path):
         try:
             read = kind.model_validate_json(line)
