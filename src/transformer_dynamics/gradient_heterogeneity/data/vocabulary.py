@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from replication.base.errors import InputError
 from replication.base.random_streams import generator
 from transformer_dynamics.encoders import texts
-from transformer_dynamics.encoders.lines import decoded
 from transformer_dynamics.encoders.data.tokens import of_splits
+from transformer_dynamics.encoders.lines import decoded
 from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.tokens import Tokens, digests
 from transformer_dynamics.gradient_heterogeneity.settings.data import VocabularyJob
