@@ -13,8 +13,7 @@ from replication.base.errors import InputError
 from replication.judge.scorecard import to_markdown
 from replication.plan.configuration import Computation, configure, merge
 from replication.plan.jobs import Jobs
-from replication.study.claims import LEFT_OUT
-from replication.study.registry import read_registry
+from replication.study.registry import LEFT_OUT, read_registry
 from replication.study.studies import find_studies
 from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderName
 from transformer_dynamics.lp_ft import study

@@ -29,8 +29,6 @@ LONGEST_QUOTE = 25
 """Largest number of words of a quote."""
 LATE = "Declared after its seeds had been seen."
 """Remark on a claim with `declared_late`."""
-LEFT_OUT = "The configuration leaves it out."
-"""Reason why there is no test of a claim that an overlay sets to `null`."""
 LATE_LEVEL = 0.025
 """Largest level of the test of such a claim of the paper: half the usual one, because the first
 look at the seeds has spent the other half."""
@@ -249,11 +247,6 @@ class Claim(Statement):
                 f" write `level: {LATE_LEVEL}` in its test"
             )
         return wrong and f"{self.id}: {wrong}"
-
-    def left_out(self) -> "Claim":
-        """Return the claim without a test, as one that the configuration leaves out."""
-        untested = dict.fromkeys(("quantity", "expected", "evidence", "test", "why", "headline"))
-        return self.model_copy(update={**untested, "data": [], "uses": [], "not_tested": LEFT_OUT})
 
     @property
     def remarks(self) -> str:

@@ -36,6 +36,8 @@ LONGEST_VALUES = 50
 """Largest number of characters by which a sentence tells values of a setting."""
 SHARED = "Seeds share, so that intervals do not generalise over it:"
 """Words before `Registry.seeds_share`."""
+LEFT_OUT = "The configuration leaves it out."
+"""Reason why there is no test of a claim that an overlay sets to `null`."""
 PAPERS_OWN = "the paper's own"
 """Scale of claims if the registry names none."""
 
@@ -472,7 +474,7 @@ class Registry(Strict):
             counted: rules of robustness that do not apply, by their `cells`.
         """
         kept = [
-            each.left_out() if each.id in claims and not claims[each.id] else each
+            _without_test(each) if each.id in claims and not claims[each.id] else each
             for each in self.claims
         ]
         own = [
@@ -482,6 +484,12 @@ class Registry(Strict):
         added = self.model_copy(update={"claims": [*kept, *own], "robustness": rules})
         added._departures = departures
         return added
+
+
+def _without_test(claim: Claim) -> Claim:
+    """Return a claim that the configuration leaves out."""
+    untested = dict.fromkeys(("quantity", "expected", "evidence", "test", "why", "headline"))
+    return claim.model_copy(update={**untested, "data": [], "uses": [], "not_tested": LEFT_OUT})
 
 
 @cache
