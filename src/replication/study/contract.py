@@ -50,11 +50,12 @@ from collections.abc import Iterator, Mapping
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
 
-from pydantic import GetCoreSchemaHandler, model_validator
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from replication.base.errors import InputError
-from replication.base.strict import Name, Strict
+from replication.base.strict import REMOVABLE, Name, Strict
 from replication.study.claims import Number, OwnClaim
 from replication.study.registry import Departures, FigureText
 from replication.study.seeds import SeedRange
@@ -215,7 +216,7 @@ class Added(StudySettings):
 
     @property
     def added(self) -> tuple[dict[Number, OwnClaim | None], Departures, list[str]]:
-        """What `Registry.with_added` takes."""
+        """Additions in the order in which `Registry.with_added` takes them."""
         return self.claims, self.departures, self.counted
 
 
@@ -280,3 +281,10 @@ class FiguresOf:
             return core_schema.dict_schema(names, max_length=0)
         figures = core_schema.dict_schema(names, core_schema.tagged_union_schema(choices, "kind"))
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
+
+    def __get_pydantic_json_schema__(
+        self, found: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        if not self._types:
+            return handler(found)
+        return REMOVABLE.__get_pydantic_json_schema__(found, handler)

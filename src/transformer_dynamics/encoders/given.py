@@ -44,7 +44,7 @@ class _Question(BaseModel):
 
     @property
     def texts(self) -> Row:
-        """Question and passage, a pair."""
+        """Pair of question and passage."""
         return self.question, self.passage
 
 
@@ -61,7 +61,7 @@ class _Word(BaseModel):
 
     @property
     def texts(self) -> Row:
-        """Both sentences and the question, one text."""
+        """One text: both sentences, then the question."""
         question = f"Does {self.word} have the same meaning in both sentences?"
         return (f"{self.sentence1} {self.sentence2} {question}",)
 
@@ -85,7 +85,7 @@ class _Pronoun(BaseModel):
 
     @property
     def texts(self) -> Row:
-        """Pronoun with the text, and noun, a pair."""
+        """Pair of the pronoun with its text, and the noun."""
         return f"{self.target.span2_text}: {self.text}", self.target.span1_text
 
 

@@ -29,7 +29,7 @@ MB = 10**6
 PACKAGES = 850 * MB
 """Bytes of Python and of all packages of a job that builds an encoder."""
 FEW_PACKAGES = 500 * MB
-"""The same of jobs that do not."""
+"""Bytes of Python and of the packages of other jobs."""
 MARGIN = 1.1
 """Memory that is asked for over what is counted."""
 CUDA = 4000 * MB
