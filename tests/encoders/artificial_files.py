@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+from given_files import GIVEN_FILES
 
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.texts import Texts
@@ -98,6 +99,7 @@ FILES = {
     "subj": ["".join(f"{i % 2} h\xe9roe {i} \n" for i in range(10))],
     "banking77": ['text,category\r\n"A\nb, c",y\r\nd,x\r\n', "text,category\r\ne,x\r\n"],
     "clinc150": [json.dumps(CLINC)],
+    **GIVEN_FILES,
 }
 LATIN = {"trec6", "subj", "cr"}
 

@@ -28,7 +28,7 @@ from transformer_dynamics.encoders import tokens as tokens_module
 from transformer_dynamics.encoders.data import encoder as encoder_data
 from transformer_dynamics.encoders.data import features as features_data
 from transformer_dynamics.encoders.data import tokens as tokens_data
-from transformer_dynamics.encoders.settings import FILES, EncoderChoice, TextJob
+from transformer_dynamics.encoders.settings import FILES, EncoderChoice, FeatureJob
 from transformer_dynamics.encoders.texts import Texts
 from transformer_dynamics.encoders.tokens import tokenise, tokenizer
 
@@ -254,7 +254,7 @@ def test_the_folder_of_a_damaged_file_is_named(tmp_path, tiny, program, name):
     _, _, made = tiny
     folder = write_encoder(tmp_path / "my", made)
     (folder / name).write_bytes((folder / name).read_bytes()[:100])
-    job = TextJob(encoder="minilm", texts="trec6", length=12)
+    job = FeatureJob(encoder="minilm", texts="trec6", length=12)
     paths = [folder / file for file in FILES]
     texts = [] if program is encoder_data else write_texts(tmp_path / "trec6", "trec6")
     with pytest.raises(InputError, match=f"{folder}: .*{name}.*; correct it or fetch it again"):
@@ -280,7 +280,7 @@ def test_texts_that_the_encoder_cannot_take_are_refused(
     folder, paths = write_encoder(tmp_path / "my", made), write_texts(tmp_path / name, name)
     if name == "trec6":
         paths[1].write_text("0 a\n1" + " b" * 60)
-    job = TextJob(encoder="minilm", texts=name, length=length)
+    job = FeatureJob(encoder="minilm", texts=name, length=length)
     sources = [*(folder / file for file in FILES), *paths]
     with pytest.raises(InputError, match=said) if said else nullcontext():
         program.sample(job, [], sources)
@@ -291,7 +291,7 @@ def test_words_that_the_encoder_lacks_are_refused(tmp_path, tiny):
     document = made.tokenizer.replace('"a":4', '"a":11')
     assert document != made.tokenizer
     folder = write_encoder(tmp_path / "my", made._replace(tokenizer=document))
-    job = TextJob(encoder="minilm", texts="trec6", length=12)
+    job = FeatureJob(encoder="minilm", texts="trec6", length=12)
     sources = [*(folder / file for file in FILES), *write_texts(tmp_path / "trec6", "trec6")]
     with pytest.raises(InputError, match=r"gives a word the number 11, but .* minilm has 11 words"):
         tokens_data.sample(job, [], sources)

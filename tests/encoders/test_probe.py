@@ -126,3 +126,41 @@ def test_what_no_probe_can_use_is_refused():
         probe(features, labels, 4, 1.0, TOLERANCE)
     with pytest.raises(InputError, match="has a gradient of"):
         probe(features, labels, 3, 1.0, tolerance=1e-30)
+
+
+CS = np.logspace(-4, 4, 10)
+"""The strengths that scikit-learn tries by default."""
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_folds_choose_as_scikit_learn_does(classes, seed):
+    """As the released code of the paper calls it, on features of which few tell the class."""
+    from sklearn.linear_model import LogisticRegressionCV
+
+    features, labels = drawn(n=90, width=12, classes=classes, spread=0.5, seed=seed)
+    labels = np.random.default_rng(seed).permutation(labels)
+    found = probing.select_by_folds(features, labels, classes, CS, 1e-8, folds=5)
+    known = LogisticRegressionCV(
+        Cs=10,
+        cv=5,
+        max_iter=5000,
+        tol=1e-10,
+        scoring="accuracy",
+        use_legacy_attributes=True,
+        l1_ratios=(0,),
+    ).fit(features, labels)
+    assert known.C_[0] == pytest.approx(found.strength * (2 if classes == 2 else 1))
+    weight = known.coef_ if classes > 2 else np.concatenate([-known.coef_, known.coef_]) / 2
+    assert found.weight == pytest.approx(weight, rel=1e-4, abs=1e-5)
+
+
+def test_folds_choose_the_strongest_of_equal_penalties():
+    features, labels = np.repeat(np.diag([9.0, 9.0, 9.0]), 5, axis=0), np.repeat([0, 1, 2], 5)
+    assert probing.select_by_folds(features, labels, 3, [1.0, 0.1], TOLERANCE, 5).strength == 0.1
+
+
+def test_fewer_samples_of_a_class_than_folds_are_refused():
+    features, labels = drawn(n=13)
+    with pytest.raises(InputError, match="5 folds need 5 samples of each class, but one has 4;"):
+        probing.select_by_folds(features, labels, 3, CS, TOLERANCE, folds=5)

@@ -49,7 +49,7 @@ def trained(*rows, spread=0.02):
                 for name, value in row["values"].items()
             }
             found.append(columns | {"seed": seed} | own)
-    return Measured(pd.DataFrame(found), None)
+    return Measured(pd.DataFrame(found), SimpleNamespace(runs={}))
 
 
 def of_set(name, *rows, spread=0.02):

@@ -9,8 +9,8 @@ from transformer_dynamics.encoders.data import encoder, tokens
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,
     EncoderJob,
+    FeatureJob,
     TextChoice,
-    TextJob,
 )
 from transformer_dynamics.lp_ft.data import drawn_features, features_of_tests
 from transformer_dynamics.lp_ft.settings.runs import (
@@ -80,7 +80,7 @@ def made(folder: Path):
     for name in ("trec6", "cr", "sst2_sentences"):
         texts = TextChoice(name=name, folder=write_texts(folder / name, name))
         sources = (*choice.sources, *texts.sources)
-        given = TextJob(encoder="minilm", texts=name, length=12)
+        given = FeatureJob(encoder="minilm", texts=name, length=12)
         found[name] = [
             program.sample(given, [], sources) for program in (tokens, features_of_tests)
         ]

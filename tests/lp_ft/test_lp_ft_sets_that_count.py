@@ -9,12 +9,13 @@ from claim_tables import CLAIMS, REGISTRY, ROBUSTNESS, STUDY
 
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.plan.configuration import merge
+from replication.plan.configuration import configure, merge
 from replication.study.claims import Bounds
+from transformer_dynamics.encoders.cost import SETS
 from transformer_dynamics.encoders.settings import TextNumbers
 from transformer_dynamics.lp_ft.claims.contrasts import SMALL_TEST_SETS
 from transformer_dynamics.lp_ft.settings.labels import SET_LABELS, set_label
-from transformer_dynamics.lp_ft.study import PUBLISHED
+from transformer_dynamics.lp_ft.study import counted
 
 VALIDATION, TESTED = 100, 500
 """The fewest samples of a set that counts."""
@@ -38,10 +39,10 @@ def validation(name, numbers):
     """What is drawn, or else what is left of all samples that there are."""
     if numbers.validation is not None:
         return numbers.validation
-    return math.floor((1 - numbers.kept) * PUBLISHED[name])
+    return math.floor((1 - numbers.kept) * SETS[name].train)
 
 
-@pytest.mark.parametrize("overlay", [None, "minimum", "full", "paper_scale"])
+@pytest.mark.parametrize("overlay", [None, "minimum", "full"])
 def test_the_rule_names_the_sets(overlay):
     sets = configured(overlay)
     small = {
@@ -58,6 +59,19 @@ def test_the_rule_names_the_sets(overlay):
             == {*ROBUSTNESS}
             == {set_label(name) for name in SMALL_TEST_SETS}
         )
+
+
+@pytest.mark.parametrize("overlay", [None, "minimum", "full", "paper_scale"])
+def test_small_sets_count_where_they_are_whole(overlay):
+    """As at the paper's scale, where they are the paper's own."""
+    path = STUDY.folder / f"{overlay}.yaml"
+    changes = yaml.safe_load(path.read_text()) if overlay else {}
+    settings = configure(changes, {"lp_ft": STUDY}).section("lp_ft")
+    found = counted(settings)
+    assert sorted(found) == (["CB", "MRPC", "RTE"] if overlay == "paper_scale" else [])
+    kept = REGISTRY.with_added({}, {}, found)
+    assert kept.beside == [text for text in ROBUSTNESS if text not in found]
+    assert kept.rules_of_robustness == ([] if found else REGISTRY.rules_of_robustness)
 
 
 def test_sizes_of_tests_are_those_of_the_reference():

@@ -5,12 +5,15 @@ from random import Random
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
 from replication.base.errors import InputError
+from replication.judge.scorecard import to_markdown
 from replication.plan.configuration import Computation, configure, merge
 from replication.plan.jobs import Jobs
+from replication.study.registry import LEFT_OUT, read_registry
 from replication.study.studies import find_studies
 from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderName
 from transformer_dynamics.lp_ft import study
@@ -181,6 +184,87 @@ def test_the_papers_scale_has_the_papers_rates_and_needs_a_gpu():
     assert runs["sst2-lora-5005"].settings.device == "cuda"
 
 
+@pytest.mark.parametrize("name", ["paper_scale", "paper_scale_given"])
+def test_rates_of_the_papers_scale_are_those_of_table_6(name):
+    printed = pd.read_csv(FOLDER / "published/rates.csv")
+    known = {
+        (name, method, quantity): float(value)
+        for name, method, quantity, value in printed[
+            ["set", "method", "quantity", "value"]
+        ].itertuples(index=False)
+    }
+    given = overlay(name)["lp_ft"]["rates"]
+    assert {*given} == (
+        {"cb", "rte", "cola", "sst2", "mrpc", "cr"}
+        if name == "paper_scale"
+        else {"boolq", "wic", "wsc", "amazon", "pubmed"}
+    )
+    for own, methods in given.items():
+        place = "amazon" if own == "cr" else own
+        assert {*methods} == {"ft", "lp_ft", "lora", "lp_lora"}
+        for method, chosen in methods.items():
+            assert chosen["rate"] == known[place, method, "rate"], (own, method)
+            # The table has no batches of LoRA; those of LP-LoRA are 8 in all released scripts.
+            least = 8 if method == "lp_lora" else chosen["batch_size"]
+            assert chosen["batch_size"] == known.get((place, method, "batch_size"), least)
+
+
+def test_nothing_is_trained_twice_at_the_papers_scale():
+    found = configure(merge(overlay("paper_scale"), ON_GPU), STUDIES)
+    whole = study.experiments(found.section("lp_ft"), found.computation)
+    jobs = [
+        f"{job.program} {job.settings.model_dump_json()} {job.seeds}"
+        for each in whole.values()
+        for job in each.runs.values()
+    ]
+    assert len({*jobs}) == len(jobs)
+    assert not {"tuning", "tuning_larger", "larger"} & {*whole}
+    encoders = {job.settings.encoder for each in whole.values() for job in each.runs.values()}
+    assert encoders == {"roberta"}
+    assert {job.settings.texts.name for each in whole.values() for job in each.runs.values()} == {
+        "cb", "rte", "cola", "sst2", "mrpc", "cr",
+    }  # fmt: skip
+    claims = Jobs.of(found, STUDIES).studies["lp_ft"].claims
+    assert not {"L16g", "L16h", "L16i", "L16j"} & {*claims}
+    assert {"L16a", "L15f"} < {*claims}
+
+
+def test_features_and_training_ask_for_a_gpu_and_linear_probing_does_not():
+    found = configure(merge(overlay("paper_scale"), ON_GPU), STUDIES)
+    main = study.experiments(found.section("lp_ft"), found.computation)["main"]
+    on_gpu = {
+        name for name, job in main.data.items() if getattr(job.settings, "device", "") == "cuda"
+    }
+    assert on_gpu == {name for name in main.data if name.startswith("features-")}
+    for name, job in main.runs.items():
+        assert job.settings.device == ("cpu" if "-lp-" in name else "cuda")
+
+
+def test_the_device_of_a_processor_is_no_setting_of_features():
+    """So files that were computed before there was another one stay what they are."""
+    data = study.experiments(settings(), Computation())["main"].data
+    assert {*data["features-cb"].settings.model_dump()} == {"encoder", "texts", "length"}
+    assert {*data["features-cb-6"].settings.model_dump()} == {"encoder", "texts"}
+
+
+def test_sets_that_a_user_gives_are_refused_without_a_folder():
+    with pytest.raises(InputError, match="sets > boolq: cannot be fetched; set its folder to one"):
+        settings({"sets": {"boolq": {}}})
+
+
+def test_the_papers_own_sets_have_its_tables_beside_them():
+    given = merge(overlay("paper_scale"), overlay("paper_scale_given"))
+    moved = merge(given, {"lp_ft": {"sets": {"boolq": {"folder": "elsewhere"}}}})
+    parts = Jobs.of(configure(merge(moved, ON_GPU), STUDIES), STUDIES).studies["lp_ft"]
+    assert parts.unlike_published == {}
+    runs = parts.experiments["main"].runs
+    assert {job.settings.texts.name for job in runs.values()} == {
+        "cb", "rte", "boolq", "wic", "wsc", "cola", "sst2", "mrpc", "amazon", "pubmed",
+    }  # fmt: skip
+    assert runs["amazon-ft-1001"].settings.others == ["dynasent", "semeval", "boss_sst5"]
+    assert parts.experiments["main"].data["tokens-boolq"].reads[-1] == "elsewhere/val.jsonl"
+
+
 def test_published_values_stand_beside_the_papers_scale_too():
     given = merge(overlay("paper_scale"), ON_GPU)
     assert Jobs.of(configure(given, STUDIES), STUDIES).studies["lp_ft"].unlike_published == {}
@@ -212,8 +296,11 @@ def test_what_the_papers_scale_would_cost():
     runs = study.experiments(few.section("lp_ft"), few.computation)["main"].runs
     # 225 of 250 samples are trained on, in 15 batches of 16 texts of 128 tokens.
     # A layer has 12 h^2 weights.
-    assert runs["cb-ft-1001"].operations == 15 * 16 * 128 * 6 * (12 * 12 * 768**2)
-    assert runs["cb-lp-1001"].operations == 0
+    # Validation samples are looked at after the epoch and in the end, test samples in the end.
+    batches, looked_at = 15 * 16, 2 * 25 + 56
+    operations = (6 * batches + 2 * looked_at) * 128 * (12 * 12 * 768**2)
+    assert runs["cb-ft-1001"].operations == pytest.approx(operations, rel=1e-12)
+    assert 0 < runs["cb-lp-1001"].operations < operations
 
 
 def test_names_of_runs_say_in_what_they_differ():
@@ -286,3 +373,22 @@ def test_a_schedule_has_epochs_or_steps():
 
 def test_all_that_can_be_set_has_a_name_in_texts():
     assert {*TEXT_FILES, *get_args(EncoderName), *get_args(Method)} <= study.NAMES.keys()
+
+
+def test_a_claim_can_be_left_out():
+    registry = read_registry(FOLDER / "registry.yaml")
+    kept = registry.with_added({"L16g": None}, {})
+    (left,) = [claim for claim in kept.claims if claim.id == "L16g"]
+    assert (left.test, left.data, left.not_tested) == (None, [], LEFT_OUT)
+    assert len(kept.claims) == len(registry.claims)
+    assert LEFT_OUT in to_markdown(kept, [])
+    with pytest.raises(InputError, match="lp_ft > claims > L99: unknown claim 'L99'"):
+        Jobs.of(configure({"lp_ft": {"claims": {"L99": None}}}, STUDIES), STUDIES)
+
+
+def test_a_figure_can_be_removed():
+    found = settings(
+        {"figures": {"fig7": None, "equal_rate": None, "table2": {"kernels": {"cr": None}}}}
+    )
+    assert {"fig7", "equal_rate"} == {*settings().figures} - {*found.figures}
+    assert found.figures["table2"].kernels == {"cb": "kernels_cb"}

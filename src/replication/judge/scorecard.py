@@ -152,9 +152,7 @@ def main(
 ) -> None:
     """Write the table and the text."""
     added = Added.parse_json(own.read(), own.name)
-    registry = read_registry(registry_path).with_added(
-        added.claims, added.departures, added.at_paper_scale
-    )
+    registry = read_registry(registry_path).with_added(*added.added)
     found = [read_verdict(path) for path in verdicts]
     refuse_wrong_tables(registry, found)
     made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])

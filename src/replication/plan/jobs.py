@@ -19,7 +19,13 @@ from replication.base.errors import InputError
 from replication.base.places import SOURCE
 from replication.base.provenance import Provenance, Recipe, digest, recipe
 from replication.base.strict import unknown_key
-from replication.plan.configuration import Computation, Configuration, configure, read_overlay
+from replication.plan.configuration import (
+    Computation,
+    Configuration,
+    configure,
+    merge,
+    read_overlay,
+)
 from replication.plan.cost import GPU, refuse_without_gpu, seconds_on_core
 from replication.plan.orders import Input, Order, gaps_and_printed, made_by, seeds_by_recipe
 from replication.plan.paper_settings import claim_departures, without_published
@@ -378,18 +384,31 @@ def _study_jobs(study: Study, configuration: Configuration) -> StudyJobs:
 
 
 def _paper_configurations(study: Study, computation: Computation) -> Iterator[Configuration]:
-    """Yield the settings of published values: the defaults, then the paper's scale."""
+    """Yield the settings of published values: the defaults, then the paper's scale.
+
+    The overlay `paper_scale_given.yaml` adds data to the latter that only some users have.
+    """
     yield configure({"computation": computation.model_dump()}, {study.name: study})
-    if paper := paper_scale(study, computation):
-        yield paper
+    for names in (("paper_scale",), ("paper_scale", "paper_scale_given")):
+        if paper := _overlaid(study, computation, names):
+            yield paper
 
 
 def paper_scale(study: Study, computation: Computation) -> Configuration | None:
     """Return the settings of a study's `paper_scale.yaml`; none if there are none to use."""
-    overlay = study.folder / "paper_scale.yaml"
-    if not overlay.exists():
+    return _overlaid(study, computation, ("paper_scale",))
+
+
+def _overlaid(
+    study: Study, computation: Computation, names: Iterable[str]
+) -> Configuration | None:
+    """Return the settings of overlays in a study's folder; none if there are none to use."""
+    paths = [study.folder / f"{name}.yaml" for name in names]
+    if not all(path.exists() for path in paths):
         return None
-    section = read_overlay(overlay).get(study.name, {})
+    section: Any = {}
+    for path in paths:
+        section = merge(section, read_overlay(path).get(study.name, {}))
     with suppress(InputError):
         changes = {"computation": computation.model_dump(), study.name: section}
         return configure(changes, {study.name: study})
@@ -408,7 +427,7 @@ def _read_study(study: Study, configuration: Configuration) -> StudyJobs:
         settings,
         experiments,
         study.variants(settings),
-        registry.with_added(settings.claims, {}),
+        registry.with_added(settings.claims, {}, study.counted(settings)),
     )
     found = claim_departures(parts)
     return replace(parts, registry=parts.registry.with_added({}, found)) if found else parts
@@ -420,6 +439,10 @@ def _check_own(settings: Any, registry: Registry, where: str) -> None:
     taken = {claim.id for claim in registry.claims}
     for number, claim in settings.claims.items():
         place = f"{where} > claims > {number}"
+        if claim is None:
+            if number not in taken:
+                raise InputError(f"{place}: {unknown_key(number, sorted(taken), 'claim')}")
+            continue
         if number in taken:
             raise InputError(
                 f"{place}: the registry already has a claim with this id; choose another id"

@@ -72,6 +72,7 @@ class StudyJobs:
             claims=self.settings.claims,
             texts=self.settings.texts,
             departures=self.registry.departures,
+            counted=self.study.counted(self.settings),
             at_paper_scale=dict(self.registry.at_paper_scale),
         )
 

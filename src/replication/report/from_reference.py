@@ -149,7 +149,7 @@ def _read_study(root: Path, study: Study, site: Site) -> StudyReference:
     alone = {study.name: study}
     jobs = Jobs.of(configure({}, alone), alone, with_paper_scale(root))
     told = jobs.studies[study.name].registry.at_paper_scale
-    registry = registry_of(study).with_added({}, {}, told)
+    registry = registry_of(study).with_added({}, {}, at_paper_scale=told)
     reference = read_judged_reference(root, jobs.studies[study.name])
     tested = [claim.id for claim in registry.claims if claim.test]
     if unjudged := [claim for claim in tested if claim not in reference.verdicts]:

@@ -94,8 +94,7 @@ def render(
         InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
             texts, or has some that cite what is not there.
     """
-    own = shown.own
-    registry = registry.with_added(own.claims, own.departures, own.at_paper_scale)
+    registry = registry.with_added(*shown.own.added)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
     made = _made_figures(registry, shown, judged, root)
     labels = {name: figure["text"].label for name, figure in made.items()}

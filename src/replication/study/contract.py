@@ -11,6 +11,8 @@ A study is one folder below `src/` of a project: a package, or a folder of one. 
     GAPS                                     optional: arrays whose gaps have a meaning, see
                                              `Job.gaps`
     variants(settings)                       optional: other readings that claims are tried under
+    counted(settings)                        optional: the registry's rules of robustness, by their
+                                             `cells`, that do not apply to such settings
     datasets(settings)                       optional: facts about its data, by name
     smallest(settings, folder)               optional: overlay for tests under which all jobs take
                                              seconds; the files that it needs go to the folder
@@ -48,11 +50,12 @@ from collections.abc import Iterator, Mapping
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
 
-from pydantic import GetCoreSchemaHandler, model_validator
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from replication.base.errors import InputError
-from replication.base.strict import Name, Strict
+from replication.base.strict import REMOVABLE, Name, Strict
 from replication.study.claims import Number, OwnClaim
 from replication.study.registry import Departures, FigureText
 from replication.study.seeds import SeedRange
@@ -198,8 +201,9 @@ class ExperimentFigure(Figure):
 class StudySettings(Strict):
     """Base of a study's section of the configuration, with additions to its registry."""
 
-    claims: dict[Number, OwnClaim] = {}
-    """Claims of your own by number, such as `U1`, with evidence by the study's functions."""
+    claims: dict[Number, OwnClaim | None] = {}
+    """Claims of your own by number, such as `U1`, with evidence by the study's functions; `null`
+    leaves out a claim of the registry."""
     texts: dict[str, FigureText] = {}
     """Texts of figures of your own, by name."""
 
@@ -211,14 +215,22 @@ class Added(StudySettings):
     """Departures of its jobs from the paper's settings."""
     at_paper_scale: dict[str, str] = {}
     """Verdicts of a run at the paper's scale in words, see `Registry.with_added`."""
+    counted: list[str] = []
+    """Rules of robustness that do not apply to its settings."""
+
+    @property
+    def added(self) -> tuple[dict[Number, OwnClaim | None], Departures, list[str], dict[str, str]]:
+        """Additions in the order in which `Registry.with_added` takes them."""
+        return self.claims, self.departures, self.counted, self.at_paper_scale
 
 
 class FiguresOf:
     """Mark of a mapping of figures by `Name`, in which the key `kind` names the type of each.
 
     A study's `Settings` has `figures: Annotated[dict[str, Figure], FiguresOf(__package__)]`, which
-    takes every figure of the folder `figures`. A figure whose settings all have defaults is part of
-    the configuration without an entry there, under the name of its kind.
+    takes every figure of the folder `figures`; `null` in an overlay removes one. A figure whose
+    settings all have defaults is part of the configuration without an entry there, under the name
+    of its kind.
     """
 
     def __init__(self, package: str | None, *others: type[Figure]) -> None:
@@ -254,9 +266,10 @@ class FiguresOf:
             for kind, figure in self._types.items()
             if not any(item.is_required() for item in figure.model_fields.values())
         )
-        # An overlay may hold only the changed settings of a figure.
+        # An overlay may hold only the changed settings of a figure, or `null`, which removes it.
         given = {kind: figures.get(kind, {}) for kind in complete}
-        return figures | {
+        kept = {name: found for name, found in figures.items() if found is not None}
+        return kept | {
             kind: {"kind": kind} | changes
             for kind, changes in given.items()
             if isinstance(changes, dict)
@@ -272,3 +285,10 @@ class FiguresOf:
             return core_schema.dict_schema(names, max_length=0)
         figures = core_schema.dict_schema(names, core_schema.tagged_union_schema(choices, "kind"))
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
+
+    def __get_pydantic_json_schema__(
+        self, found: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        if not self._types:
+            return handler(found)
+        return REMOVABLE.__get_pydantic_json_schema__(found, handler)

@@ -1,7 +1,7 @@
 """The registry of a paper: its claims and its abstract, texts of figures, and methods."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -37,6 +37,8 @@ LONGEST_VALUES = 50
 """Largest number of characters by which a sentence tells values of a setting."""
 SHARED = "Seeds share, so that intervals do not generalise over it:"
 """Words before `Registry.seeds_share`."""
+LEFT_OUT = "The configuration leaves it out."
+"""Reason why there is no test of a claim that an overlay sets to `null`."""
 PAPERS_OWN = "the paper's own"
 """Scale of claims if the registry names none."""
 
@@ -466,22 +468,38 @@ class Registry(Strict):
 
     def with_added(
         self,
-        claims: Mapping[str, OwnClaim],
+        claims: Mapping[str, OwnClaim | None],
         departures: Departures,
+        counted: Collection[str] = (),
         at_paper_scale: Mapping[str, str] = MappingProxyType({}),
     ) -> "Registry":
         """Return the registry with a user's claims after its own, departures, and other verdicts.
 
         Args:
-            claims: claims by number; the registry has none of these numbers.
+            claims: claims by number; the registry has none of these numbers, except those that are
+                None, which are left out.
             departures: those of the jobs from `paper_settings`.
+            counted: rules of robustness that do not apply, by their `cells`.
             at_paper_scale: verdicts and marks of a run at the paper's scale in words, by number of
                 the claim or words of the sentence.
         """
-        own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
-        added = self.model_copy(update={"claims": [*self.claims, *own]})
+        kept = [
+            _without_test(each) if each.id in claims and not claims[each.id] else each
+            for each in self.claims
+        ]
+        own = [
+            Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items() if claim
+        ]
+        rules = [each for each in self.robustness if each.cells not in counted]
+        added = self.model_copy(update={"claims": [*kept, *own], "robustness": rules})
         added._departures, added._at_paper_scale = departures, at_paper_scale
         return added
+
+
+def _without_test(claim: Claim) -> Claim:
+    """Return a claim that the configuration leaves out."""
+    untested = dict.fromkeys(("quantity", "expected", "evidence", "test", "why", "headline"))
+    return claim.model_copy(update={**untested, "data": [], "uses": [], "not_tested": LEFT_OUT})
 
 
 @cache

@@ -149,6 +149,10 @@ class Study:
         """Return the variants of the study's experiments by name, the baseline first."""
         return self._call_optional("variants", settings)  # type: ignore[no-any-return]
 
+    def counted(self, settings: Strict) -> list[str]:
+        """Return the rules of robustness that do not apply to settings, by their `cells`."""
+        return [*self._call_optional("counted", settings)]
+
     def datasets(self, settings: Strict) -> dict[str, Any]:
         """Return facts about the data of the study, by name."""
         return self._call_optional("datasets", settings)  # type: ignore[no-any-return]

@@ -141,3 +141,47 @@ def select(
     probes = [probe(*train, classes, strength, tolerance) for strength in sorted(strengths)]
     features, labels = validation
     return max(probes, key=lambda each: np.mean(each.logits(features).argmax(axis=1) == labels))
+
+
+def select_by_folds(
+    features: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    classes: int,
+    strengths: Iterable[float],
+    tolerance: float,
+    folds: int,
+) -> Probe:
+    """Return the probe of all samples whose strength is chosen by cross-validation on them.
+
+    It is scikit-learn's LogisticRegressionCV at the optimum: stratified folds in the order of the
+    samples, accuracies averaged over folds, and the strongest of equal penalties. Strengths are its
+    C, which is 2 C_reg for two classes.
+
+    Args:
+        features: [n, h] phi_i.
+        labels: [n] y_i.
+        classes: C, all of them with a sample in each fold.
+        strengths: scikit-learn's C to choose from.
+        tolerance: of each, see `probe`.
+        folds: k.
+
+    Raises:
+        InputError: if a probe fails, or a class has fewer samples than there are folds.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    fewest = int(np.bincount(labels, minlength=classes).min())
+    if fewest < folds:
+        raise InputError(
+            f"{folds} folds need {folds} samples of each class, but one has {fewest}; set probe >"
+            " folds to less, or take more samples"
+        )
+    known = [strength / 2 if classes == 2 else strength for strength in sorted(strengths)]
+    scores = np.zeros((folds, len(known)))
+    splits = StratifiedKFold(folds).split(features, labels)
+    for own, (others, held) in zip(scores, splits, strict=True):
+        for place, strength in enumerate(known):
+            found = probe(features[others], labels[others], classes, strength, tolerance)
+            own[place] = np.mean(found.logits(features[held]).argmax(axis=1) == labels[held])
+    best = known[int(scores.mean(axis=0).argmax())]
+    return probe(features, labels, classes, best, tolerance)

@@ -1,5 +1,7 @@
 """Encoder and labelled texts, and the places of their files."""
 
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -15,9 +17,10 @@ PARTS = tuple(f"part_{number}.whl" for number in range(1, 6))
 
 TextName = Literal[
     "cb", "rte", "cola", "sst2", "mrpc", "trec6", "cr", "sst2_sentences", "sst5", "subj",
-    "banking77", "clinc150",
+    "banking77", "clinc150", "boolq", "wic", "wsc", "amazon", "dynasent", "semeval", "boss_sst5",
+    "pubmed",
 ]  # fmt: skip
-"""Name of the texts' entry in `datasets.yaml`."""
+"""Name of a set of texts: its entry in `datasets.yaml`, or one of `GIVEN`."""
 TEXT_FILES: dict[TextName, tuple[str, ...]] = {
     "cb": ("train.jsonl", "val.jsonl"),
     "rte": ("train.tsv", "dev.tsv"),
@@ -31,11 +34,29 @@ TEXT_FILES: dict[TextName, tuple[str, ...]] = {
     "subj": ("subj.all",),
     "banking77": ("train.csv", "test.csv"),
     "clinc150": ("data_full.json",),
+    "boolq": ("train.jsonl", "val.jsonl"),
+    "wic": ("train.jsonl", "val.jsonl"),
+    "wsc": ("train.jsonl", "val.jsonl"),
+    "amazon": ("train.tsv", "test.tsv"),
+    "dynasent": ("train.tsv", "test.tsv"),
+    "semeval": ("train.tsv", "test.tsv"),
+    "boss_sst5": ("train.tsv", "test.tsv"),
+    "pubmed": ("train.txt", "dev.txt", "test.txt"),
 }
 """Names of the files of each set, in the order in which its reader takes them."""
+GIVEN: frozenset[TextName] = frozenset(
+    {"boolq", "wic", "wsc", "amazon", "dynasent", "semeval", "boss_sst5", "pubmed"}
+)
+"""Sets that this project has no address of: a user gives their folder."""
+OTHER_ENDINGS = (".csv", ".tsv", ".jsonl")
+"""Endings that the files of `IN_COLUMNS` may have instead of those of `TEXT_FILES`."""
+IN_COLUMNS: frozenset[TextName] = frozenset(
+    {"amazon", "dynasent", "semeval", "boss_sst5", "pubmed"}
+)
+"""Given sets of which a file may be any table with a column of texts and one of labels."""
 MEND = "correct it or fetch it again"
 """End of an error about a file, be it of a user's own folder or fetched."""
-PAIRED: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
+PAIRED: frozenset[TextName] = frozenset({"cb", "rte", "mrpc", "boolq", "wsc"})
 """Sets of pairs of texts."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 Folder = Annotated[str, Field(min_length=1)]
@@ -75,12 +96,23 @@ class TextJob(EncoderJob):
     """Largest number T of tokens of a text or of a pair."""
 
 
+class Featured(Strict):
+    """Part of a job that runs texts through an encoder."""
+
+    device: Literal["cpu", "cuda"] = Field(default="cpu", exclude_if=lambda name: name == "cpu")
+    """Device that computes features."""
+
+
+class FeatureJob(TextJob, Featured):
+    """Job that computes features of all texts of a set."""
+
+
 class TextNumbers(Strict):
     """Numbers of samples that are drawn of a set of labelled texts."""
 
     folder: Folder | None = None
     """Folder that has the set's files under the names of `datasets.yaml`; they are fetched if left
-    out."""
+    out. The sets that cannot be fetched need one, see docs/data.md."""
     length: int = Field(default=128, ge=3)
     """Largest number T of tokens of a text or of a pair; longer ones are cut."""
     train: Count | None = None
@@ -104,4 +136,25 @@ class TextChoice(TextNumbers):
     def sources(self) -> tuple[str, ...]:
         """Paths of the set's files, which a job names in `reads`."""
         folder = self.folder or f"results/datasets/{self.name}"
-        return tuple(f"{folder}/{name}" for name in TEXT_FILES[self.name])
+        found = tuple(f"{folder}/{name}" for name in TEXT_FILES[self.name])
+        return tuple(map(_present, found)) if self.name in IN_COLUMNS else found
+
+
+def _present(path: str) -> str:
+    """Return the path of a table with whichever ending it has; as given if there is none."""
+    others = (str(PurePosixPath(path).with_suffix(ending)) for ending in OTHER_ENDINGS)
+    return next((each for each in (path, *others) if Path(each).is_file()), path)
+
+
+def refuse_without_folder(sets: Mapping[TextName, TextNumbers]) -> None:
+    """Refuse sets that cannot be fetched and have no folder.
+
+    Raises:
+        ValueError: names the first.
+    """
+    for name, numbers in sets.items():
+        if name in GIVEN and numbers.folder is None:
+            raise ValueError(
+                f"sets > {name}: cannot be fetched; set its folder to one that has its files,"
+                " see docs/data.md"
+            )

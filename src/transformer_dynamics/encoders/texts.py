@@ -3,9 +3,7 @@
 CR and Subj have no test set: a fixed part of each, drawn once for all seeds, is held out as one.
 """
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -16,7 +14,9 @@ from pydantic import BaseModel, ValidationError
 from replication.base.errors import InputError
 from replication.base.random_streams import generator
 from replication.base.strict import describe_error, shorten
-from transformer_dynamics.encoders.settings import MEND, TEXT_FILES, TextName
+from transformer_dynamics.encoders import given
+from transformer_dynamics.encoders.lines import Placed, Row, parsed, read_csv, read_lines
+from transformer_dynamics.encoders.settings import GIVEN, MEND, TEXT_FILES, TextName
 
 HELD_OUT = {"cr": 1000, "subj": 2000}
 """Least number of test samples where there is no test set; repeats of a text stay together."""
@@ -56,10 +56,6 @@ class Texts(NamedTuple):
 
 
 T = TypeVar("T")
-Row = Sequence[str]
-"""Label and one text or two."""
-Placed = tuple[str, T]
-"""File and line, as an error names them, and what stands there."""
 
 
 class SplitsOf(NamedTuple, Generic[T]):
@@ -90,10 +86,11 @@ def read(name: TextName, paths: Sequence[str | Path]) -> Splits:
     """
     missing = [str(path) for path in paths if not Path(path).is_file()]
     if missing or len(paths) != len(TEXT_FILES[name]):
+        fetch = f"fetch them with `snakemake results/datasets/{name}/{TEXT_FILES[name][0]}`, or "
         raise InputError(
             f"{missing[0] if missing else name}: the set {name} needs the files"
-            f" {', '.join(TEXT_FILES[name])}; fetch them with `snakemake"
-            f" results/datasets/{name}/{TEXT_FILES[name][0]}`, or set its folder to one with them"
+            f" {', '.join(TEXT_FILES[name])}; {'' if name in GIVEN else fetch}set its folder to one"
+            " with them"
         )
     splits = READERS[name]([Path(path) for path in paths])
     for part, found in splits._asdict().items():
@@ -106,52 +103,6 @@ def read(name: TextName, paths: Sequence[str | Path]) -> Splits:
 
 def _key(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower())) or text.strip()
-
-
-def decoded(path: Path, encoding: str = "utf-8") -> str:
-    """Read a file as text.
-
-    Raises:
-        InputError: names the line that is in another encoding.
-    """
-    content = path.read_bytes()
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}, line {line}: is not in {encoding}; {MEND}") from error
-
-
-def _rows(path: Path, encoding: str = "utf-8") -> list[Placed[str]]:
-    """Return the lines of a file that are not empty, each with its place.
-
-    Only a line feed ends a line, as other separators occur within texts.
-    """
-    lines = enumerate(decoded(path, encoding).split("\n"), start=1)
-    return [
-        (f"{path}, line {number}", line.removesuffix("\r"))
-        for number, line in lines
-        if line.strip()
-    ]
-
-
-def _parsed(
-    lines: Iterable[Placed[T]], parse: Callable[[T], Row], expected: str
-) -> list[Placed[Row]]:
-    """Return the rows that lines hold, each with its place.
-
-    Args:
-        lines: what they are read from.
-        parse: row of a line; raises ValueError or IndexError if it has none.
-        expected: what a line consists of.
-    """
-    rows = []
-    for place, line in lines:
-        try:
-            rows.append((place, parse(line)))
-        except (ValueError, IndexError) as error:
-            raise InputError(f"{place}: does not consist of {expected}; {MEND}") from error
-    return rows
 
 
 def _texts(
@@ -195,7 +146,9 @@ def _cb(paths: list[Path]) -> Splits:
         return read.label, read.premise, read.hypothesis
 
     def one(path: Path) -> Texts:
-        rows = _parsed(_rows(path), row, "a JSON object with the texts label, premise, hypothesis")
+        rows = parsed(
+            read_lines(path), row, "a JSON object with the texts label, premise, hypothesis"
+        )
         return _texts(rows, ("entailment", "contradiction", "neutral"))
 
     return Splits(one(paths[0]), None, one(paths[1]))
@@ -203,11 +156,11 @@ def _cb(paths: list[Path]) -> Splits:
 
 def _table(path: Path, columns: Sequence[str]) -> list[Placed[Row]]:
     """Return some columns of a tab-separated file with a header and no quoting."""
-    lines = [(place, line.removeprefix("\ufeff").split("\t")) for place, line in _rows(path)]
+    lines = [(place, line.removeprefix("\ufeff").split("\t")) for place, line in read_lines(path)]
     expected = f"tab-separated columns, among them {', '.join(columns)}"
     # An empty file has no header and no rows.
     header = lines[0][1] if lines else []
-    rows = _parsed(lines, lambda line: [line[header.index(column)] for column in columns], expected)
+    rows = parsed(lines, lambda line: [line[header.index(column)] for column in columns], expected)
     return rows[1:]
 
 
@@ -233,8 +186,8 @@ def _cola(paths: list[Path]) -> Splits:
     """
 
     def one(path: Path) -> Texts:
-        lines = [(place, line.split("\t")) for place, line in _rows(path)]
-        rows = _parsed(lines, lambda line: (line[1], line[3]), "four tab-separated columns")
+        lines = [(place, line.split("\t")) for place, line in read_lines(path)]
+        rows = parsed(lines, lambda line: (line[1], line[3]), "four tab-separated columns")
         return _texts(rows, ("0", "1"), ("unacceptable", "acceptable"))
 
     return Splits(one(paths[0]), None, one(paths[1]))
@@ -246,7 +199,7 @@ def _mrpc(paths: list[Path]) -> Splits:
     It is Microsoft's without the pairs that `dev_ids.tsv` names.
     """
     texts, ids = ("Quality", "#1 String", "#2 String"), ("#1 ID", "#2 ID")
-    held = {tuple(line.split("\t")) for _, line in _rows(paths[1])}
+    held = {tuple(line.split("\t")) for _, line in read_lines(paths[1])}
     published = _table(paths[0], (*texts, *ids))
     rows = [(place, row[:3]) for place, row in published if tuple(row[3:]) not in held]
     train, test = (
@@ -263,7 +216,7 @@ def _labelled_lines(path: Path, names: Sequence[str], encoding: str = "utf-8") -
         label, text = line.split(" ", 1)
         return label, text
 
-    rows = _parsed(_rows(path, encoding), row, "a label, a space and a text")
+    rows = parsed(read_lines(path, encoding), row, "a label, a space and a text")
     return _texts(rows, [str(number) for number in range(len(names))], names)
 
 
@@ -312,7 +265,7 @@ def _banking77(paths: list[Path]) -> Splits:
         return category, text
 
     def rows(path: Path) -> list[Placed[Row]]:
-        found = _parsed(_csv(path), row, "the columns text,category")
+        found = parsed(read_csv(path), row, "the columns text,category")
         if found and found[0][1] != ("category", "text"):
             raise InputError(f"{found[0][0]}: the header is not text,category; {MEND}")
         return found[1:]
@@ -320,17 +273,6 @@ def _banking77(paths: list[Path]) -> Splits:
     train, test = map(rows, paths)
     classes = sorted({category for _, (category, _) in train})
     return Splits(_texts(train, classes), None, _texts(test, classes))
-
-
-def _csv(path: Path) -> list[Placed[list[str]]]:
-    """Read the rows of a CSV file, each with the line where it ends."""
-    reader = csv.reader(io.StringIO(decoded(path), newline=""), strict=True)
-    try:
-        return [(f"{path}, line {reader.line_num}", cells) for cells in reader]
-    except csv.Error as error:
-        raise InputError(
-            f"{path}, line {reader.line_num}: cannot be read as CSV ({error}); {MEND}"
-        ) from error
 
 
 class _Intents(BaseModel):
@@ -359,6 +301,17 @@ def _clinc150(paths: list[Path]) -> Splits:
     return Splits(train, validation, test)
 
 
+def _given(name: TextName) -> Callable[[list[Path]], Splits]:
+    """Return the reader of a set that a user gives: training set, validation set if any, test."""
+
+    def reader(paths: list[Path]) -> Splits:
+        rows, classes = given.ROWS[name], given.CLASSES[name]
+        train, *validation, test = (_texts(rows(path), classes) for path in paths)
+        return Splits(train, validation[0] if validation else None, test)
+
+    return reader
+
+
 _POLARITY = ("negative", "positive")
 _STARS = ("very negative", "negative", "neutral", "positive", "very positive")
 READERS: dict[TextName, Callable[[list[Path]], Splits]] = {
@@ -374,5 +327,6 @@ READERS: dict[TextName, Callable[[list[Path]], Splits]] = {
     "subj": _one_file("subj", ("subjective", "objective")),
     "banking77": _banking77,
     "clinc150": _clinc150,
+    **{name: _given(name) for name in given.ROWS},
 }
 """Reader of each set's files, which are in the order of `TEXT_FILES`."""

@@ -12,18 +12,34 @@ from replication.base.strict import REMOVABLE, Name, Strict, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
 from replication.study.seeds import Seeds, seed_list
-from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,
     EncoderJob,
-    EncoderName,
+    FeatureJob,
     TextChoice,
     TextJob,
     TextName,
     TextNumbers,
+    refuse_without_folder,
+)
+from transformer_dynamics.lp_ft.needs import (
+    encoder_need,
+    feature_need,
+    head_control_need,
+    kernel_need,
+    run_metric_need,
+    run_need,
+    split_sizes,
+    start_metric_need,
+    token_need,
 )
 from transformer_dynamics.lp_ft.settings.grids import Grid, Rate, SharedSettings, run_jobs
-from transformer_dynamics.lp_ft.settings.labels import ENCODER_LABELS, METHOD_LABELS, SET_LABELS
+from transformer_dynamics.lp_ft.settings.labels import (
+    ENCODER_LABELS,
+    METHOD_LABELS,
+    SET_LABELS,
+    set_label,
+)
 from transformer_dynamics.lp_ft.settings.metrics import (
     CalibrationMetricJob,
     FeatureMetricJob,
@@ -36,8 +52,12 @@ from transformer_dynamics.lp_ft.settings.metrics import (
     StartFingerprintJob,
     TsneMetricJob,
 )
-from transformer_dynamics.lp_ft.settings.runs import Adapters, Method, ProbeChoice, RunJob, Training
-from transformer_dynamics.lp_ft.settings.samples import DrawnJob, drawing_seed
+from transformer_dynamics.lp_ft.settings.runs import Adapters, Method, ProbeSettings, Training
+from transformer_dynamics.lp_ft.settings.samples import (
+    SMALL_TEST_SETS,
+    DrawnJob,
+    drawing_seed,
+)
 from transformer_dynamics.lp_ft.settings.start import (
     HeadControl,
     HeadControlJob,
@@ -53,13 +73,6 @@ METRICS = ("accuracy", "head_rows", "norm", "validation", "delta", "fingerprint"
 DATA = "transformer_dynamics.encoders.data"
 GAPS = ("*",)
 """Arrays of runs that may be not finite: metrics count runs that diverged."""
-MEMORY: dict[EncoderName, int] = {"minilm": 2500, "mpnet": 5000, "roberta": 5000}
-"""Memory of training an encoder, in MB: parameters, gradient, two moments and the kept epoch."""
-PUBLISHED: dict[TextName, int] = {
-    "cb": 250, "rte": 2490, "cola": 8551, "sst2": 67349, "mrpc": 3668, "trec6": 5452, "cr": 2775,
-    "sst2_sentences": 6920, "sst5": 8544, "subj": 9000, "banking77": 10003, "clinc150": 15000,
-}  # fmt: skip
-"""Number of published training samples, about."""
 
 
 class Settings(StudySettings):
@@ -69,7 +82,7 @@ class Settings(StudySettings):
     """Encoder that is fine-tuned."""
     sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
     """Samples that are drawn of each set."""
-    probe: ProbeChoice
+    probe: ProbeSettings
     """Settings of linear probing."""
     adapters: Adapters
     """Settings of LoRA."""
@@ -95,6 +108,7 @@ class Settings(StudySettings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        refuse_without_folder(self.sets)
         for name, numbers in self.sets.items():
             if (numbers.train is None) != (numbers.validation is None):
                 raise ValueError(f"sets > {name}: give both train and validation, or none of them")
@@ -145,10 +159,16 @@ class Settings(StudySettings):
             },
             rates=self.rates,
             training=self.training,
-            probe=self.probe,
+            probe=self.probe.choice,
             adapters=self.adapters,
             device=computation.device,
         )
+
+
+def counted(settings: Settings) -> list[str]:
+    """Return the labels of small sets that are whole, as in the paper: these count for verdicts."""
+    whole = (name for name, numbers in settings.sets.items() if numbers.train is None)
+    return [set_label(name) for name in whole if name in SMALL_TEST_SETS]
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
@@ -161,17 +181,6 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     return trained | _start_experiments(settings, shared)
 
 
-def count_operations(job: RunJob) -> float:
-    """Count the floating-point operations of fine-tuning, those of its matrix products."""
-    if job.tuning is None:
-        return 0.0
-    texts, schedule = job.texts, job.tuning.schedule
-    samples = texts.train or int(texts.kept * PUBLISHED[texts.name])
-    return training_operations(
-        job.encoder, schedule.total(samples) * schedule.batch_size * texts.length
-    )
-
-
 def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings) -> Experiment:
     seeds = seed_list(settings.seeds if grid.seeds is None else grid.seeds)
     encoder, prefix = settings.encoder, ""
@@ -180,6 +189,7 @@ def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings)
         encoder, prefix = grid.encoder, f"{grid.encoder.name}-"
         shared = shared.model_copy(update={"encoder": encoder.name, "rates": {}})
     jobs = run_jobs(grid, shared)
+    needs = {name: run_need(job) for name, job in jobs.items()}
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
     plain, numbers = MetricJob(runs=jobs, sets=sets), settings.metrics
     drawn = sets_and_seeds([settings.choice(name) for name in grid.texts], seeds)
@@ -194,20 +204,22 @@ def _training_experiment(settings: Settings, grid: Grid, shared: SharedSettings)
     if grid.tsne:
         metrics["tsne"] = TsneMetricJob(**dict(plain), **dict(grid.tsne))
     return Experiment(
-        data=data_jobs(settings, encoder, sets, drawn, prefix),
+        data=data_jobs(settings, shared, sets, drawn, prefix, encoder),
         runs={
             f"{name}-{seed}": Job(
                 "training.runs", job, (seed,),
                 run_data_names(job.sets, job.texts, seed, prefix)
                 + ((prefix + ENCODER,) if job.tuning else ()),
-                memory=MEMORY[encoder.name], minutes=1440, gaps=GAPS,
-                operations=count_operations(job),
+                gaps=GAPS, **needs[name]._asdict(),
             )
             for name, job in jobs.items()
             for seed in seeds
         },
         metrics={
-            metric: Job(f"metrics.runs.{metric}", job, reads=read, minutes=120)
+            metric: run_metric_need(
+                metric, jobs.values(), sets, len(seeds), numbers.resamples,
+                grid.tsne.texts if grid.tsne and metric == "tsne" else None,
+            ).asked_by(Job(f"metrics.runs.{metric}", job, reads=read))
             for metric, job in metrics.items()
         },
     )  # fmt: skip
@@ -249,10 +261,8 @@ def _kernel_experiment(
         "kernel_regression": RegressionMetricJob(runs=job, **dict(kernels.regression)),
         "fingerprint": StartFingerprintJob(runs=job),
     }
-    # Gradients, their sums for every drawn A, and what PyTorch and the encoder take.
-    memory = 2 * job.megabytes + 2000
-    run = Job("training.kernels", job, memory=memory, minutes=600)
-    return _start_experiment(settings, name, seeds, run, metrics)
+    run = kernel_need(job).asked_by(Job("training.kernels", job))
+    return _start_experiment(settings, shared, name, seeds, run, metrics)
 
 
 def _head_experiment(settings: Settings, shared: SharedSettings, name: TextName) -> Experiment:
@@ -261,8 +271,8 @@ def _head_experiment(settings: Settings, shared: SharedSettings, name: TextName)
         "head_control": HeadMetricJob(runs=job, long_probe=settings.metrics.long_probe),
         "fingerprint": StartFingerprintJob(runs=job),
     }
-    run = Job("training.head_control", job, memory=3000, minutes=240)
-    return _start_experiment(settings, name, settings.seeds, run, metrics)
+    run = head_control_need(job).asked_by(Job("training.head_control", job))
+    return _start_experiment(settings, shared, name, settings.seeds, run, metrics)
 
 
 def _start_settings(shared: SharedSettings, name: TextName) -> dict[str, Any]:
@@ -271,18 +281,26 @@ def _start_settings(shared: SharedSettings, name: TextName) -> dict[str, Any]:
         "texts": shared.texts[name],
         "head_deviation": shared.training.head_deviation,
         "strengths": shared.probe.strengths,
+        "folds": shared.probe.folds,
         "tolerance": shared.probe.tolerance,
         "device": shared.device,
     }
 
 
 def _start_experiment(
-    settings: Settings, name: TextName, drawn: Seeds, run: Job, metrics: Mapping[str, Strict]
+    settings: Settings,
+    shared: SharedSettings,
+    name: TextName,
+    drawn: Seeds,
+    run: Job,
+    metrics: Mapping[str, Strict],
 ) -> Experiment:
     """Return a run for each seed, which reads one set, and the metrics of all of them."""
     choice, seeds = settings.choice(name), seed_list(drawn)
+    regression = settings.kernels.regression
+    fits = len(regression.strengths) * (regression.folds + 1)
     return Experiment(
-        data=data_jobs(settings, settings.encoder, [name], sets_and_seeds([choice], seeds)),
+        data=data_jobs(settings, shared, [name], sets_and_seeds([choice], seeds)),
         runs={
             str(seed): run._replace(
                 seeds=(seed,), reads=(*run_data_names([name], choice, seed), ENCODER)
@@ -290,8 +308,8 @@ def _start_experiment(
             for seed in seeds
         },
         metrics={
-            metric: Job(
-                f"metrics.start.{metric}", job, minutes=240 if "regression" in metric else 30
+            metric: start_metric_need(metric, run.settings, len(seeds), fits).asked_by(
+                Job(f"metrics.start.{metric}", job)
             )
             for metric, job in metrics.items()
         },
@@ -300,31 +318,46 @@ def _start_experiment(
 
 def data_jobs(
     settings: Settings,
-    encoder: EncoderChoice,
+    shared: SharedSettings,
     sets: Sequence[TextName],
     drawn: Sequence[tuple[TextName, int]],
     prefix: str = "",
+    encoder: EncoderChoice | None = None,
 ) -> dict[str, Job]:
     """Return the jobs of all data that runs read, by name.
 
     Args:
         settings: the study's.
-        encoder: the encoder that computes features.
+        shared: the device that computes features.
         sets: names of sets.
         drawn: sets with seeds that draw samples of them.
         prefix: of all names.
+        encoder: the encoder that computes features; that of all experiments if left out.
     """
-    encoder_job = EncoderJob(encoder=encoder.name)
-    jobs = {prefix + ENCODER: Job(f"{DATA}.encoder", encoder_job, reads=encoder.sources)}
+    encoder = encoder or settings.encoder
+    read_encoder = Job(f"{DATA}.encoder", EncoderJob(encoder=encoder.name), reads=encoder.sources)
+    jobs = {prefix + ENCODER: encoder_need(encoder.name).asked_by(read_encoder)}
     for name in sets:
-        choice = settings.choice(name)
+        choice, split = settings.choice(name), split_sizes(settings.choice(name))
         files = (*encoder.sources, *choice.sources)
-        whole = TextJob(encoder=encoder.name, texts=name, length=choice.length)
-        drawn_job = DrawnJob(encoder=encoder.name, texts=choice.model_copy(update={"folder": None}))
-        job = Job(f"{DATA}.tokens", whole, (), files, memory=2500, minutes=240)
+        whole = {"encoder": encoder.name, "texts": name, "length": choice.length}
         tokens, tests = data_names([name], prefix)
-        jobs |= {tokens: job, tests: job._replace(program="data.features_of_tests")}
-        job = job._replace(program="data.drawn_features", settings=drawn_job)
+        jobs[tokens] = token_need(encoder.name, name, choice.length).asked_by(
+            Job(f"{DATA}.tokens", TextJob(**whole), reads=files)
+        )
+
+        jobs[tests] = feature_need(encoder.name, choice, split.test, shared.device).asked_by(
+            Job("data.features_of_tests", FeatureJob(**whole, device=shared.device), reads=files)
+        )
+        drawn_job = DrawnJob(
+            encoder=encoder.name,
+            texts=choice.model_copy(update={"folder": None}),
+            device=shared.device,
+        )
+        drawn_texts = split.train + split.validation
+        job = feature_need(encoder.name, choice, drawn_texts, shared.device).asked_by(
+            Job("data.drawn_features", drawn_job, reads=files)
+        )
         for seed in (seed for each, seed in drawn if each == name):
             jobs[drawn_name(name, seed, prefix)] = job._replace(seeds=(seed,))
     return jobs

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,7 +18,12 @@ from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Name, Strict
 from replication.base.yaml_files import read_yaml
 from replication.plan import show_settings
-from replication.plan.configuration import configuration_type, configure, default_sections
+from replication.plan.configuration import (
+    configuration_type,
+    configure,
+    default_sections,
+    merge,
+)
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
 
@@ -55,10 +61,16 @@ def commands() -> list[tuple[str, Path]]:
 def test_the_command_in_the_head_of_an_overlay_can_be_planned(command, path):
     """With all that it needs, such as a GPU."""
     _, target, *options = shlex.split(command)
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    assert ROOT / given["--configfile"] == path
-    overlay = read_yaml(path)
-    for item in [given["--config"]] if "--config" in given else []:
+    given = {}
+    for word in options:
+        if word.startswith("--"):
+            given[word] = []
+        else:
+            given[[*given][-1]].append(word)
+    paths = [ROOT / each for each in given["--configfile"]]
+    assert paths[-1] == path
+    overlay = reduce(merge, map(read_yaml, paths))
+    for item in given.get("--config", []):
         key, _, value = item.partition("=")
         overlay[key] = yaml.safe_load(value)
     studies = {target: STUDIES[target]} if target in STUDIES else STUDIES

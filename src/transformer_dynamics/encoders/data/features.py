@@ -11,11 +11,11 @@ from replication.study.devices import device
 from transformer_dynamics.encoders.data.encoder import Encoder
 from transformer_dynamics.encoders.data.tokens import of_splits, read_sources, tokenised
 from transformer_dynamics.encoders.model import frozen_features
-from transformer_dynamics.encoders.settings import TextJob
+from transformer_dynamics.encoders.settings import FeatureJob
 from transformer_dynamics.encoders.texts import Texts
 
 
-def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
+def sample(job: FeatureJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
     """Compute the features of all texts of a set.
 
     Args:
@@ -35,12 +35,12 @@ def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str,
 
 
 def untrained_features(
-    job: TextJob, encoder: Encoder, parts: Mapping[str, Texts]
+    job: FeatureJob, encoder: Encoder, parts: Mapping[str, Texts]
 ) -> dict[str, NDArray[Any]]:
-    """Compute features of parts of a set on a processor, with the dropout of the encoder off.
+    """Compute features of parts of a set on the job's device, with the encoder's dropout off.
 
     Args:
-        job: which set, and how long texts may be.
+        job: which set, how long texts may be, and the device.
         encoder: the encoder with its tokeniser.
         parts: texts by name.
 
@@ -48,12 +48,12 @@ def untrained_features(
         `<name>_features` [n, h] of each part, float32, in the order of the texts.
 
     Raises:
-        InputError: if tokens do not suit the encoder.
+        InputError: if tokens do not suit the encoder, or the device is not there.
     """
-    device("cpu")
+    model = encoder.model.to(device(job.device))
     found = {}
     for name, part in parts.items():
         click.echo(f"{job.texts}: features of {part.size} texts, {name}", err=True)
         tokens = tokenised(job, encoder, part)
-        found[f"{name}_features"] = frozen_features(encoder.model, tokens).numpy()
+        found[f"{name}_features"] = frozen_features(model, tokens).cpu().numpy()
     return found

@@ -16,6 +16,7 @@ from replication.base.errors import InputError
 from replication.base.random_streams import generator
 from transformer_dynamics.encoders import texts
 from transformer_dynamics.encoders.data.tokens import of_splits
+from transformer_dynamics.encoders.lines import decoded
 from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.tokens import Tokens, digests
 from transformer_dynamics.gradient_heterogeneity.settings.data import VocabularyJob
@@ -105,7 +106,7 @@ def sample(
             f"{corpus}: the running text is not there; fetch it with `snakemake"
             " results/datasets/wikitext2/train.txt`, or name a folder that has train.txt"
         )
-    lines = texts.decoded(corpus).split("\n")
+    lines = decoded(corpus).split("\n")
     words = list_words(lines, job.words)
     known = {word: number for number, word in enumerate(words)}
     stream = number_running_text(lines, known)

@@ -15,6 +15,7 @@ from transformer_dynamics.encoders.settings import (
     TextChoice,
     TextName,
     TextNumbers,
+    refuse_without_folder,
 )
 from transformer_dynamics.gradient_heterogeneity.settings.data import SourceName, source_paths
 from transformer_dynamics.gradient_heterogeneity.settings.experiments import (
@@ -80,6 +81,7 @@ class Settings(StudySettings):
         for name in (*HEADS, HETEROGENEITY, PAIRS, SCALED_PAIRS):
             if name in self.experiments:
                 raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
+        refuse_without_folder(self.sets)
         for name, numbers in self.sets.items():
             _check_numbers(f"sets > {name}", numbers.train, numbers.validation)
         for experiment, grid in self.experiments.items():

@@ -4,9 +4,9 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from transformer_dynamics.lp_ft.claims.contrasts import (
-    SMALL_TEST_SETS,
     TEST,
     RunMetric,
+    is_judged,
     method_differences,
 )
 
@@ -54,7 +54,7 @@ def _judged_rows(accuracy: RunMetric, *, elsewhere: bool) -> pd.DataFrame:
     rows = accuracy.table
     kind = rows["split"] != TEST if elsewhere else rows["split"] == TEST
     tested = rows["split"].where(rows["split"] != TEST, rows["texts"])
-    rows = rows[kind & (rows["split"] != "validation") & ~tested.isin(SMALL_TEST_SETS)]
+    rows = rows[kind & (rows["split"] != "validation") & is_judged(tested, accuracy)]
     if rows.empty:
         raise UnmeasurableError("no test set of this kind has 500 samples")
     score = rows["accuracy"].where(rows["texts"] != "cola", rows["matthews"])

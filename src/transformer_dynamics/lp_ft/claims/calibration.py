@@ -1,6 +1,6 @@
 """Overconfidence of long heads, and the effect of temperature scaling (Tables 3, 14, 15).
 
-Sets with few test samples are left out, see `SMALL_TEST_SETS`.
+Sets with few test samples are left out, see `is_judged`.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ import pandas as pd
 from replication.base.errors import UnmeasurableError
 from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
-    SMALL_TEST_SETS,
     TEST,
     RunMetric,
     group_by_place,
+    is_judged,
     ln,
     method_differences,
     pivot_methods,
@@ -109,7 +109,7 @@ def _judged_rows(calibration: RunMetric, *, is_scaled: bool) -> pd.DataFrame:
         UnmeasurableError: if there is none.
     """
     rows = rows_where(calibration.table, split=TEST, is_scaled=is_scaled)
-    rows = rows[~rows["texts"].isin(SMALL_TEST_SETS)]
+    rows = rows[is_judged(rows["texts"], calibration)]
     if rows.empty:
         raise UnmeasurableError("no set has 500 test samples, on which calibration is judged")
     return rows

@@ -14,7 +14,6 @@ from pandas.api.typing import DataFrameGroupBy
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
 from replication.study.evidence import seed_rows
-from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, RUN_COLUMNS, set_label
 from transformer_dynamics.lp_ft.settings.metrics import (
     HeadMetricJob,
@@ -24,6 +23,7 @@ from transformer_dynamics.lp_ft.settings.metrics import (
     SpectrumMetricJob,
 )
 from transformer_dynamics.lp_ft.settings.runs import Method
+from transformer_dynamics.lp_ft.settings.samples import SMALL_TEST_SETS
 
 RunMetric: TypeAlias = Measured[MetricJob]
 """Metric of trained runs."""
@@ -36,11 +36,19 @@ HeadMetric: TypeAlias = Measured[HeadMetricJob]
 SeedValues: TypeAlias = "pd.Series[float]"
 """Value by seed."""
 
-SMALL_TEST_SETS: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
-"""Sets with fewer than 500 test samples (56, 277, 408), on which an accuracy or a calibration error
-is known to several points only: claims on these are shown and not judged there."""
 TEST = "test"
 """Name of the split that is of the set itself; others are out of distribution."""
+
+
+def is_judged(sets: "pd.Series[str]", metric: RunMetric) -> "pd.Series[bool]":
+    """Say which sets are judged: all but small ones, unless the runs have the whole set.
+
+    Args:
+        sets: names of sets.
+        metric: of runs that are trained on such sets.
+    """
+    whole = {run.texts.name for run in metric.job.runs.values() if run.texts.train is None}
+    return ~sets.isin(SMALL_TEST_SETS - whole)
 
 
 def place_label(texts: str, split: str = TEST) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Count, refuse_repeated
+from replication.base.strict import REMOVABLE, Count, refuse_repeated
 from replication.figures.panels import make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
@@ -35,7 +35,7 @@ class Blocks(Figure):
     )  # fmt: skip
     kind: Literal["fig8", "fig9"]
     """Kind of the figure."""
-    kernels: Annotated[dict[TextName, str], Field(min_length=1)]
+    kernels: Annotated[dict[TextName, str], Field(min_length=1), REMOVABLE]
     """Experiment by set."""
     methods: Annotated[list[KernelMethod], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods whose F is drawn; P for `pretrained`."""

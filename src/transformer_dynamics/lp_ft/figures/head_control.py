@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.base.strict import REMOVABLE
 from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
@@ -48,7 +49,7 @@ class HeadControl(Figure):
     )  # fmt: skip
     kind: Literal["head_control"]
     """Kind of the figure."""
-    starts: Annotated[dict[TextName, str], Field(min_length=1)]
+    starts: Annotated[dict[TextName, str], Field(min_length=1), REMOVABLE]
     """Experiment at the start of fine-tuning by set, from left to right."""
     trained: str
     """Experiment with trained runs from heads of either norm."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.base.strict import Count
+from replication.base.strict import REMOVABLE, Count
 from replication.figures.panels import legend_below, make_panels
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
@@ -32,7 +32,7 @@ class Spectra(Figure):
     )  # fmt: skip
     kind: Literal["fig2", "fig7"]
     """Kind of the figure."""
-    kernels: Annotated[dict[TextName, str], Field(min_length=1)]
+    kernels: Annotated[dict[TextName, str], Field(min_length=1), REMOVABLE]
     """Experiment by set."""
     every: Count = INDEX_STEP
     """Distance of the indices that are drawn, beyond the first ones."""

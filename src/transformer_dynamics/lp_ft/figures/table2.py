@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.base.strict import REMOVABLE
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_set_names
@@ -63,7 +64,7 @@ class Table2(Figure):
     published_columns: ClassVar[tuple[str, ...]] = ("table", "value", "deviation")
     kind: Literal["table2"]
     """Name of the table."""
-    kernels: Annotated[dict[TextName, str], Field(min_length=1)]
+    kernels: Annotated[dict[TextName, str], Field(min_length=1), REMOVABLE]
     """Experiment by set."""
 
     def sources(self) -> list[tuple[str, str]]:

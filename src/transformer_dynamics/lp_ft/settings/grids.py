@@ -141,7 +141,8 @@ def run_jobs(grid: Grid, shared: SharedSettings) -> dict[str, RunJob]:
                     head_deviation=shared.training.head_deviation,
                     probe=shared.probe,
                     tuning=tuning,
-                    device=shared.device,
+                    # Linear probing has no use for a GPU.
+                    device="cpu" if method == "lp" else shared.device,
                 )
     return jobs
 

@@ -30,8 +30,10 @@ SET_LABELS = {
     "amazon": "Amazon",
     "dynasent": "DynaSent",
     "semeval": "SemEval",
+    "boss_sst5": "SST-5 of BOSS",
+    "pubmed": "PubMed",
 }
-"""Names of the study's sets, and of those that the paper alone has."""
+"""Names of the study's sets, and of those that the paper's tables have."""
 RUN_COLUMNS = (
     "texts", "method", "optimiser", "clip", "rate", "batch_size", "norm_of", "factor", "seed",
 )  # fmt: skip
@@ -44,6 +46,8 @@ CLASS_LABELS = {
     "cb": ("entailment", "contradiction", "neutral"),
     "rte": ("entailment", "not entailment"),
     "cr": ("negative", "positive"),
+    "boolq": ("false", "true"),
+    "wic": ("false", "true"),
 }
 """Names of classes of sets whose kernels are drawn, see `encoders.texts`."""
 PRETRAINED = "pretrained"

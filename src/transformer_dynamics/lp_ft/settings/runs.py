@@ -16,18 +16,40 @@ BelowOne = Annotated[float, Field(ge=0, lt=1)]
 NotNegative = Annotated[float, Field(ge=0)]
 
 
-class ProbeChoice(Strict):
-    """Linear probing: the penalty of the optimum, and gradient descent without one."""
+class Penalty(Strict):
+    """Choice of the penalty of linear probing, 1/C_reg."""
 
     strengths: Positives
     """Values of C_reg to choose from on validation samples: the penalty is 1/C_reg, strongest for
-    the smallest of them."""
+    the smallest of them. With `folds` they are scikit-learn's C, which is 2 C_reg for two
+    classes."""
+    folds: int | None = Field(default=None, ge=2, exclude_if=lambda number: number is None)
+    """Number of folds of the training samples whose cross-validation chooses, instead of validation
+    samples, as in the paper's released code."""
+    tolerance: Positive
+    """Largest entry of the gradient at the optimum, divided by C_reg where C_reg is above 1."""
+
+
+class ProbeChoice(Penalty):
+    """Linear probing: the penalty of the optimum, and gradient descent without one."""
+
     steps: Count
     """Number of steps of gradient descent, along which the norm of a head is shown."""
     points: int = Field(ge=3, le=10_000)
     """Number of steps of gradient descent that are recorded, about evenly on a logarithmic axis."""
-    tolerance: Positive
-    """Largest entry of the gradient at the optimum, divided by C_reg where C_reg is above 1."""
+
+
+class ProbeSettings(ProbeChoice):
+    """Linear probing as the configuration has it, where `folds` is told, too, if there are none."""
+
+    folds: int | None = Field(default=None, ge=2)
+    """Number of folds of the training samples whose cross-validation chooses, instead of validation
+    samples, as in the paper's released code."""
+
+    @property
+    def choice(self) -> ProbeChoice:
+        """Settings of jobs."""
+        return ProbeChoice(**self.model_dump())
 
 
 class Adapters(Strict):
@@ -161,7 +183,7 @@ class RunJob(Strict):
     tuning: Tuning | None
     """Settings of fine-tuning; `null` for LP."""
     device: Literal["cpu", "cuda"]
-    """Device that trains."""
+    """Device that trains; LP needs none but `cpu`."""
 
     @model_validator(mode="after")
     def _check_tuning(self) -> Self:

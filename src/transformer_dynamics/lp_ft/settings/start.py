@@ -6,10 +6,10 @@ from pydantic import AfterValidator, Field, model_validator
 
 from replication.base.strict import Count, Positive, Positives, Strict, refuse_repeated
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
-from transformer_dynamics.lp_ft.settings.runs import Adapters
+from transformer_dynamics.lp_ft.settings.runs import Adapters, Penalty
 
 
-class StartJob(Strict):
+class StartJob(Penalty):
     """Start of fine-tuning of any seed: the random head, and the probe."""
 
     encoder: EncoderName
@@ -18,10 +18,6 @@ class StartJob(Strict):
     """Samples of the probe, and those that it is chosen on."""
     head_deviation: Positive
     """Standard deviation of the entries of the random head, as in `training`."""
-    strengths: Positives
-    """Values of C_reg to choose from, as in `probe`."""
-    tolerance: Positive
-    """Tolerance of the probe, as in `probe`."""
     samples: Count
     """Number N of samples of the kernel, or of the subset, drawn from the probe's samples by the
     seed."""

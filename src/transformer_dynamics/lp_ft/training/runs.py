@@ -74,7 +74,7 @@ def train(
 
 def _train_probe(job: RunJob, samples: SeedSamples, random: Head) -> Arrays:
     """Train by LP: only a head, on features that are known."""
-    best = select_probe(samples, job.probe.strengths, job.probe.tolerance)
+    best = select_probe(samples, job.probe)
     path = descent_path(random, samples.train, job.probe)
     logits = best.logits(samples.validation.features)
     arrays = path._asdict() | {
@@ -111,7 +111,7 @@ def _fine_tune(
 ) -> Arrays:
     """Train by any method but LP: the head, with the encoder or its adapters."""
     needs_probe = "probe" in {job.direction, tuning.norm}
-    best = select_probe(samples, job.probe.strengths, job.probe.tolerance) if needs_probe else None
+    best = select_probe(samples, job.probe) if needs_probe else None
     probe = probe_head(best) if best else None
     start = starting_head(random, probe, job.direction, tuning.norm, tuning.factor)
     encoder = build(pretrained, tuning.updates.dropout)

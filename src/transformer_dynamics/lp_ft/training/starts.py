@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from transformer_dynamics.encoders.head import Head, drawn_head
-from transformer_dynamics.encoders.probe import Probe, select
+from transformer_dynamics.encoders.probe import Probe, select, select_by_folds
 from transformer_dynamics.lp_ft.data.samples import SeedSamples, draw_places, draw_samples
-from transformer_dynamics.lp_ft.settings.runs import Direction, Norm
+from transformer_dynamics.lp_ft.settings.runs import Direction, Norm, Penalty
 from transformer_dynamics.lp_ft.settings.start import StartJob
 
 
@@ -42,7 +42,7 @@ def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any
         InputError: if there are too few samples or the probe fails.
     """
     samples = draw_samples(job.texts, [], seed, data[:3])
-    probe = select_probe(samples, job.strengths, job.tolerance)
+    probe = select_probe(samples, job)
     width = samples.train.features.shape[1]
     random = drawn_head(samples.classes, width, seed, job.head_deviation)
     return Start(
@@ -54,8 +54,10 @@ def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any
     )
 
 
-def select_probe(samples: SeedSamples, strengths: Sequence[float], tolerance: float) -> Probe:
-    """Fit probes to training samples, and return the best one on validation samples.
+def select_probe(samples: SeedSamples, choice: Penalty) -> Probe:
+    """Fit probes to training samples, and return the best one.
+
+    Validation samples choose it, or else folds of the training samples.
 
     Raises:
         InputError: if one does not reach its optimum.
@@ -63,7 +65,11 @@ def select_probe(samples: SeedSamples, strengths: Sequence[float], tolerance: fl
     train, validation = (
         (part.features, part.labels) for part in (samples.train, samples.validation)
     )
-    return select(train, validation, samples.classes, strengths, tolerance)
+    if choice.folds is not None:
+        return select_by_folds(
+            *train, samples.classes, choice.strengths, choice.tolerance, choice.folds
+        )
+    return select(train, validation, samples.classes, choice.strengths, choice.tolerance)
 
 
 def probe_head(probe: Probe) -> Head:
