@@ -399,9 +399,7 @@ def paper_scale(study: Study, computation: Computation) -> Configuration | None:
     return _overlaid(study, computation, ("paper_scale",))
 
 
-def _overlaid(
-    study: Study, computation: Computation, names: Iterable[str]
-) -> Configuration | None:
+def _overlaid(study: Study, computation: Computation, names: Iterable[str]) -> Configuration | None:
     """Return the settings of overlays in a study's folder; none if there are none to use."""
     paths = [study.folder / f"{name}.yaml" for name in names]
     if not all(path.exists() for path in paths):

@@ -221,9 +221,7 @@ class Tasks:
     ) -> Task:  # fmt: skip
         known = digest(settings)
         printed = tuple(file_digests(published))
-        return Task(
-            stage, program, function, settings, known, (), reads, published, printed
-        )
+        return Task(stage, program, function, settings, known, (), reads, published, printed)
 
     def _dumped(self, settings: Strict) -> tuple[Any, str]:
         if id(settings) not in self._plain:

@@ -59,7 +59,9 @@ def with_paper_scale(root: Path) -> Callable[[StudyJobs], StudyJobs]:
             return study
         told = verdicts_in_words(study, read_unchanged(folder))
         registry = study.registry
-        return replace(study, registry=registry.with_added({}, registry.departures, at_paper_scale=told))
+        return replace(
+            study, registry=registry.with_added({}, registry.departures, at_paper_scale=told)
+        )
 
     return add
 

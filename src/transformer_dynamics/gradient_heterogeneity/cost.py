@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from replication.plan.limits import library_memory
-from transformer_dynamics.encoders.cost import LAYERS
+from transformer_dynamics.encoders.cost import SIZES
 from transformer_dynamics.encoders.settings import EncoderName, TextName
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import (
@@ -93,10 +93,6 @@ VECTORS = 8
 product."""
 AVERAGES: dict[OptimiserName, int] = {"sgd_momentum": 1, "signum": 1, "rmsprop": 1, "adam": 2}
 """Averages that an optimiser keeps; all others keep none."""
-WORDS: dict[EncoderName, int] = {"minilm": 30_522, "mpnet": 30_527, "roberta": 50_265}
-"""Words of an encoder."""
-HEADS: dict[EncoderName, int] = {"minilm": 12, "mpnet": 12, "roberta": 12}
-"""Heads of attention of an encoder."""
 VIT = (12, 384, 6, 14)
 """Layers, width, heads and pixels along a patch of ViT-S/14."""
 PATCHES = 1370
@@ -126,11 +122,11 @@ OTHERS = Texts(15_000, 128, 100_000)
 def network_size(net: NetworkChoice) -> Size:
     """Return the sizes of a network for the longest samples that it takes."""
     if isinstance(net, TextNetwork):
-        layers, width = LAYERS[net.net]
-        body = _transformer(layers, width, HEADS[net.net], net.texts.length)
-        size = _with_table(body, WORDS[net.net] * width)
+        layers, width = SIZES[net.net][:2]
+        body = _transformer(layers, width, SIZES[net.net].heads, net.texts.length)
+        size = _with_table(body, SIZES[net.net].words * width)
         # Words that do not occur are left out of the network.
-        rows = min(WORDS[net.net], TEXTS.get(net.texts.name, OTHERS).distinct)
+        rows = min(SIZES[net.net].words, TEXTS.get(net.texts.name, OTHERS).distinct)
         return size._replace(largest=max(body.largest, rows * width))
     if isinstance(net, SmallTransformer):
         shape = net.shape
@@ -209,7 +205,7 @@ def heads_needs(job: HeadsJob, seeds: int) -> Needs:
         job: the heads.
         seeds: number of seeds of the job.
     """
-    _, width = LAYERS[job.encoder]
+    width = SIZES[job.encoder].width
     number = TEXTS.get(job.texts, OTHERS).number
     arms = len(job.optimisers) * len(job.batch_sizes)
     # The head of a set has this many classes at most.
@@ -225,15 +221,15 @@ def heads_needs(job: HeadsJob, seeds: int) -> Needs:
 
 def encoder_memory(encoder: EncoderName) -> int:
     """Return the memory in MB of reading an encoder, and of features of texts by it."""
-    layers, width = LAYERS[encoder]
-    weight = FLOAT * (12 * layers * width**2 + WORDS[encoder] * width) / MB
+    layers, width = SIZES[encoder][:2]
+    weight = FLOAT * (12 * layers * width**2 + SIZES[encoder].words * width) / MB
     # Its bytes, tensors of them, the network, and what is put into a file.
     return _whole(3 * weight)
 
 
 def features_operations(encoder: EncoderName, texts: TextName) -> float:
     """Return the floating-point operations of features of all texts of a set."""
-    layers, width = LAYERS[encoder]
+    layers, width = SIZES[encoder][:2]
     found = TEXTS.get(texts, OTHERS)
     return 2.0 * found.number * found.tokens * 12 * layers * width**2
 

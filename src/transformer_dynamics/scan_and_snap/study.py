@@ -328,8 +328,7 @@ def _experiment_jobs(settings: Settings, computation: Computation, name: str) ->
     has_recall = {*found.mixtures} <= {*found.recall_thresholds}
     return Experiment(
         data={
-            f"{name}/{part}": Job("data.sequences", sample, seeds)
-            for part, seeds in parts.items()
+            f"{name}/{part}": Job("data.sequences", sample, seeds) for part, seeds in parts.items()
         },
         runs={
             part: Job("training.loop", train, seeds, (f"{name}/{part}",), memory=2500, minutes=60)
