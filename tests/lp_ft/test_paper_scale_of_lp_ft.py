@@ -6,6 +6,7 @@ where a network of the same width has two layers.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import chdir
@@ -70,6 +71,13 @@ class Ran(NamedTuple):
             f"{self.name:45} asked {self.asked:6} MB, took {self.measured:6.0f} MB,"
             f" {self.seconds:5.1f} s"
         )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that does not stay: files of an encoder are large."""
+    yield tmp_path
+    shutil.rmtree(tmp_path)
 
 
 def run(program, folder, name, asked, arguments):
@@ -147,11 +155,11 @@ def check(found):
     assert [str(each) for each in found if each.measured > each.asked] == []
 
 
-def test_every_kind_of_job_at_the_papers_sizes(tmp_path, monkeypatch):
+def test_every_kind_of_job_at_the_papers_sizes(folder, monkeypatch):
     """Twelve layers, whole tables, 128 tokens, batches of 8, 16 and 32."""
     sizes = {"cola": (36, 4), "rte": (6, 2)}
     few = {"kernels": {"samples": 2, "test_samples": 1}, "head_control": {"samples": 1}}
-    small = planned(tmp_path, monkeypatch, 12, sizes, few)
+    small = planned(folder, monkeypatch, 12, sizes, few)
     tunings = [
         task.settings["tuning"]
         for path, task in small.tasks("runs")
@@ -162,13 +170,13 @@ def test_every_kind_of_job_at_the_papers_sizes(tmp_path, monkeypatch):
     check(list(run_jobs(small)))
 
 
-def test_samples_count_as_foreseen(tmp_path, monkeypatch):
+def test_samples_count_as_foreseen(folder, monkeypatch):
     """Two layers, so that there is time for more samples, and for a whole batch at the start."""
     sizes = {"cola": (6000, 4), "rte": (36, 4)}
     more = {"kernels": {"samples": 16, "test_samples": 4}, "head_control": {"samples": 4}}
-    small = planned(tmp_path, monkeypatch, 2, sizes, more)
+    small = planned(folder, monkeypatch, 2, sizes, more)
     found = list(run_jobs(small, "main", "features-cola", "metrics"))
     split = needs.Split(12000, 0, 0, 2)
     asked = needs.Need.of(needs.probe_bytes(split, 768)).memory
-    found.append(run(PROBE, tmp_path, "a probe of 12,000 samples", asked, ["12000"]))
+    found.append(run(PROBE, folder, "a probe of 12,000 samples", asked, ["12000"]))
     check(found)

@@ -345,7 +345,6 @@ def data_jobs(
         jobs[tokens] = token_need(encoder.name, name, choice.length).asked_by(
             Job(f"{DATA}.tokens", TextJob(**whole), reads=files)
         )
-
         jobs[tests] = feature_need(encoder.name, choice, split.test, shared.device).asked_by(
             Job("data.features_of_tests", FeatureJob(**whole, device=shared.device), reads=files)
         )
