@@ -36,10 +36,11 @@ CUDA = 4000 * MB
 """Bytes of the libraries of a GPU in the memory of a job that uses one."""
 SAFETY = 3
 """Limit of the time over what operations say: machines differ, and have other work."""
-LEAST_MINUTES = 30
+LEAST_MEMORY, LEAST_MINUTES = 1500, 30
+"""MB and minutes that every job asks for."""
 FEATURE_BATCH = 32
 """Texts in a batch where features are computed, see `encoders.model.frozen_features`."""
-READ = 2.4
+READ = 2.9
 """Copies of an encoder's parameters while it is read and built: its file twice, and the network."""
 TOKENISED = 130
 """Bytes of a token while a set is tokenised."""
@@ -99,7 +100,7 @@ class Need(NamedTuple):
         seconds = core / CORE + on_device / rate
         taken = packages + held + (CUDA if device == "cuda" else worked)
         return cls(
-            ceil(MARGIN * taken / MB),
+            max(LEAST_MEMORY, ceil(MARGIN * taken / MB)),
             max(LEAST_MINUTES, ceil(SAFETY * seconds / 60)),
             seconds * rate,
         )

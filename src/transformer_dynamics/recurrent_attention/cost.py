@@ -40,7 +40,7 @@ RESTARTS = 4
 
 
 class Need(NamedTuple):
-    """What a job needs."""
+    """Needs of a job."""
 
     memory: int
     """Memory in MB."""

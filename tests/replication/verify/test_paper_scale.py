@@ -181,7 +181,7 @@ def test_a_damaged_second_reference_is_one_sentence(project, name, content, said
         ({"seeds": [1001], "fresh_kernels": {"cb": {"first": 3, "count": 1}}}, True),
         ({"experiments": {"main": {"seeds": [7]}}}, True),
         ({"encoder": {"name": "minilm"}}, False),
-        ({"experiments": {"tuning": None}}, False),
+        ({"kernels": {"samples": 100}}, False),
     ],
 )
 def test_seeds_alone_may_differ_from_the_papers_scale(changes, is_same):
