@@ -146,24 +146,27 @@ def test_the_papers_scale_is_refused_without_a_gpu():
 
 PUBLISHED = {"cb": 250, "rte": 2_490, "cola": 8_551, "mrpc": 3_668, "sst2": 67_349}
 """Number of published training samples of the paper's sets that are there."""
+GIVEN = {"boolq": 9_427, "wic": 5_428}
+"""Those of the sets that a user gives."""
 SMALL_BATCHES = {"cb", "rte"}
 ON_TEXTS = ("optimisers_again", "optimisers_anew", "optimisers_text")
 
 
 def test_the_papers_scale_has_the_released_settings():
     released = pd.read_csv(FOLDER / "published/released_rates.csv").set_index("task")
-    found = at_the_papers_scale()
+    found = at_the_papers_scale(overlay("paper_scale_given")[NAME])
+    sizes = PUBLISHED | GIVEN
     runs = [job.settings for name in ON_TEXTS for job in found[name].runs.values()]
-    of_paper = [run for run in runs if run.net.task in PUBLISHED and run.training.clip]
+    of_paper = [run for run in runs if run.net.task in sizes and run.training.clip]
     assert {(run.net.task, run.training.optimiser) for run in of_paper} == {
-        (task, optimiser) for task in PUBLISHED for optimiser in released.columns
+        (task, optimiser) for task in sizes for optimiser in released.columns
     }
     for run in of_paper:
         task, training = run.net.task, run.training
         batch = 8 if task in SMALL_BATCHES else 32
         assert (training.batch_size, training.clip, training.schedule) == (batch, 1.0, "linear")
         assert training.rate == released.loc[f"RoBERTa {task}", training.optimiser], task
-        assert training.steps == 20 * ceil(0.9 * PUBLISHED[task] / batch), task
+        assert training.steps == 20 * ceil(0.9 * sizes[task] / batch), task
         assert (run.net.net, run.net.texts.length, run.net.texts.kept) == ("roberta", 128, 0.9)
         assert run.net.texts.train is None
     for name, net in (("optimisers_images", "ResNet18"), ("optimisers_vision", "ViT")):
