@@ -57,13 +57,25 @@ def with_paper_scale(root: Path) -> Callable[[StudyJobs], StudyJobs]:
         folder = reference_folder(root, study.study.name) / PAPER_SCALE
         if not folder.is_dir() or is_paper_scale(study.study, study.settings):
             return study
-        told = verdicts_in_words(study, read_unchanged(folder))
+        told = verdicts_in_words(judged_at_paper_scale(study), read_unchanged(folder))
         registry = study.registry
         return replace(
             study, registry=registry.with_added({}, registry.departures, at_paper_scale=told)
         )
 
     return add
+
+
+def judged_at_paper_scale(study: StudyJobs) -> StudyJobs:
+    """Return the study with the claims and the rules that its `paper_scale.yaml` has."""
+    if not (paper := paper_scale(study.study, Computation())):
+        return study
+    section = paper.section(study.study.name)
+    left_out = {number: None for number, claim in section.claims.items() if claim is None}
+    registry = study.registry.with_added(
+        left_out, study.registry.departures, study.study.counted(section)
+    )
+    return replace(study, registry=registry)
 
 
 def verdicts_in_words(study: StudyJobs, reference: Reference) -> dict[str, str]:

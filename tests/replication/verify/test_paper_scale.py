@@ -17,7 +17,13 @@ from replication.plan.jobs import Jobs
 from replication.report.command import main as report
 from replication.study.claims import Equivalence
 from replication.verify.judged_reference import read_judged_reference
-from replication.verify.paper_scale import is_paper_scale, verdicts_in_words, with_paper_scale
+from replication.verify.judged_reference import test_digests as digests_of_tests
+from replication.verify.paper_scale import (
+    is_paper_scale,
+    judged_at_paper_scale,
+    verdicts_in_words,
+    with_paper_scale,
+)
 from replication.verify.reference import (
     EVIDENCE,
     PAPER_SCALE,
@@ -237,3 +243,12 @@ def test_runs_can_follow(project):
     project.run(f"results/{STUDY}/metrics/replication/fingerprint.parquet", *AT_SCALE)
     project.verify(*RUN, "--write", "--partly")
     assert "Equal to the reference: 2 verdicts, 1 fingerprint of runs." in project.verify(*RUN)
+
+
+@pytest.mark.parametrize("name", ["lp_ft", "recurrent_attention", "gradient_heterogeneity"])
+def test_what_is_kept_is_judged_by_the_rules_of_its_scale(name):
+    alone = {name: STUDIES[name]}
+    overlay = read_overlay(STUDIES[name].folder / f"{PAPER_SCALE}.yaml")
+    on_gpu = merge(overlay, {"computation": {"device": "cuda"}})
+    run, here = (Jobs.of(configure(each, alone), alone).studies[name] for each in (on_gpu, {}))
+    assert digests_of_tests(judged_at_paper_scale(here)) == digests_of_tests(run)
