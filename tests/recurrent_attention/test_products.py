@@ -57,6 +57,7 @@ def test_leading_exponents_are_those_of_the_matrices(name):
 def test_the_mean_of_all_exponents_is_that_of_the_matrices(name, monkeypatch):
     """A trace is exact if the vectors are those of a basis."""
     monkeypatch.setattr(products, "PROBES", 32)
+    monkeypatch.setattr(products, "TOLERANCE", 0)
     monkeypatch.setattr(products, "_signs", lambda like, number: torch.eye(32).to(like)[number])
     dense, thin = (steps[:2] for steps in trajectories(name))
     mean, error = products.mean_exponent(thin)
@@ -111,6 +112,23 @@ def test_only_small_jacobians_are_written_down(monkeypatch):
     assert isinstance(made()(start[0]).jacobian, torch.Tensor)
     monkeypatch.setattr(products, "MOST_ROWS", inputs[0].numel() - 1)
     assert isinstance(made()(start[0]).jacobian, products.Products)
+
+
+@pytest.mark.parametrize("least", [0.0, torch.nan, 1e-9])
+def test_a_step_that_is_too_ill_conditioned_has_no_mean(least, monkeypatch):
+    """Its square has values that are rounding, and few iterations do not settle."""
+    monkeypatch.setattr(products, "ITERATIONS", 8)
+    values = torch.logspace(-9, 0, 30, dtype=torch.float64)
+    values[0] = least
+    turn = torch.linalg.qr(
+        torch.randn(30, 30, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    ).Q
+    step = products.Step(
+        torch.zeros(1, 30, dtype=torch.float64),
+        products.Products.of_matrix(turn @ torch.diag(values)),
+        torch.zeros(0, 30, dtype=torch.float64),
+    )
+    assert np.isnan(products.mean_exponent([step] * 2)).all()
 
 
 def test_what_cannot_be_found_is_said():

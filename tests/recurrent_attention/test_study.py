@@ -105,6 +105,17 @@ def test_six_by_six_has_all_conditions() -> None:
             " not all of its values are found; set the number of the largest",
         ),
         (
+            {
+                "width": 288,
+                "metrics": {
+                    "pseudo_energy": {"share": 0.3},
+                    "spectrum": {"largest": 9},
+                    "distribution": {"largest": 9},
+                },
+            },
+            "pseudo_energy > share (0.3) must not be above 0.25 where Jacobians have 4,608 rows",
+        ),
+        (
             {"metrics": {"pseudo_energy": {"share": 0.0013}}},
             "pseudo_energy > share (0.0013) of 768 directions is less than one; raise it",
         ),

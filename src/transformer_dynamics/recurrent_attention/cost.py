@@ -31,7 +31,7 @@ PRODUCT = 8
 """Steps that take as long as a product of a vector with a Jacobian or its transpose."""
 COLUMNS = 400
 """Products per step of a trajectory until the largest exponents are found."""
-QUADRATURE = 4 * 2 * 20
+QUADRATURE = 4 * 2 * 60
 """Products per step of the mean of all exponents: probes, J and its transpose, iterations."""
 KRYLOV = 4
 """Vectors of Arnoldi's iteration per eigenvalue."""

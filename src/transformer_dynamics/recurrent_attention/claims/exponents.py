@@ -141,7 +141,7 @@ def order_of_all_means(*changed: PerturbedOf) -> pd.DataFrame:
 
 def _share_of_order(changed: Sequence[PerturbedOf], column: str) -> pd.DataFrame:
     rows = _join_tables(changed)
-    rows = rows[rows["finite"]]
+    rows = rows[rows["finite"] & rows[column].notna()]
     shares = {}
     for seed, own in rows.groupby("seed"):
         if len(own) < 2:

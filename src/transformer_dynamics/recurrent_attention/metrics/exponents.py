@@ -64,7 +64,8 @@ def measure(job: MetricJob[Exponents], runs: Iterable[Run], data: Sequence[Board
         Columns seed, board, max, leading and nonnull (means of the largest `leading`, and
         of all that are not null), finite and float32_finite (true if those types can hold them),
         and long (the largest of `long` steps, by QR; NaN but for each seed's first board).
-        Exponents that float64 cannot hold are NaN.
+        Exponents that float64 cannot hold are NaN; so is `nonnull` where it is estimated and the
+        estimate does not settle.
     """
     (boards,) = data
     model, rows = job.train.model, []

@@ -275,6 +275,11 @@ class Settings(StudySettings):
                     f"{place}metrics > pseudo_energy > share ({share:g}) of {rows} directions"
                     " is less than one; raise it"
                 )
+            if rows > MOST_ROWS and own.metrics.pseudo_energy.eigenbases and share > 0.25:
+                yield (
+                    f"{place}metrics > pseudo_energy > share ({share:g}) must not be above 0.25"
+                    f" where Jacobians have {rows:,} rows, as these are not written down"
+                )
         yield from self._find_lacking_exponents()
         trajectories = self.metrics.trajectories
         if trajectories.points < 2:

@@ -36,6 +36,8 @@ COLUMNS = 16
 """Number of columns that are multiplied at once: more take more memory and are hardly faster."""
 PROBES, ITERATIONS = 4, 200
 """Numbers of random vectors, and of Lanczos iterations at most, of a log-determinant."""
+SETTLED, TOLERANCE = 5, 1e-6
+"""Number of iterations that may change a quadrature by no more, before it counts."""
 Vector = NDArray[np.float64]
 
 
@@ -130,6 +132,8 @@ def step_by_products(
 def mean_exponent(steps: Sequence[Step[Products]]) -> tuple[float, float]:
     """Return the mean of the exponents that are not null, and its standard error.
 
+    Both are NaN if a step is too ill-conditioned for them, as M M^T squares its condition.
+
     Of the first step, with L the normals of its image, the log-volume is log det(J J^T + L L^T)/2;
     of a later one, with B the normals of the step before, log det(M M^T)/2 of M = J + L B^T, see
     `exponents.mean_exponent`. Log-determinants are traces of logarithms, each the mean over random
@@ -157,7 +161,8 @@ def largest_eigenvalues(jacobian: Products, count: int) -> NDArray[np.complex128
         count: number of each kind.
 
     Returns:
-        [at most 2 (count + 1)]; those that are of both kinds, once. Conjugates come in pairs.
+        [at most 2 (count + 1)]; those that are of both kinds, once. The conjugate of the last one
+            of a kind may lack.
 
     Raises:
         InputError: if the iteration does not find them.
@@ -224,18 +229,30 @@ def _spread(normals: Tensor, values: Tensor) -> Tensor | float:
     return (normals * values.unsqueeze(-1)).flatten() if len(normals) else 0.0
 
 
-def _log_quadrature(square: Map, start: Tensor, tolerance: float = 1e-9) -> float:
+def _log_quadrature(square: Map, start: Tensor) -> float:
     """Return z^T log(A) z for a unit vector z, A symmetric and positive.
 
-    It ends when an iteration changes it by no more than the tolerance.
+    It ends when the last iterations have hardly changed it. It is NaN if `ITERATIONS` are not
+    enough, if an image is not finite, or if A is not positive up to rounding.
     """
-    value = np.inf
-    for diagonal, beside, _ in lanczos(square, start, ITERATIONS):
+    found: list[float] = []
+    for diagonal, beside, length in lanczos(square, start, ITERATIONS):
+        if not np.isfinite(diagonal[-1]):
+            return np.nan
         values, vectors = eigh_tridiagonal(diagonal, beside)
-        before, value = value, float(vectors[0] ** 2 @ np.log(values))
-        if abs(value - before) <= tolerance:
-            break
-    return value
+        if values[0] <= 0:
+            return np.nan
+        found.append(float(vectors[0] ** 2 @ np.log(values)))
+        # A short remainder is rounding: the vectors so far span all that the map sees.
+        is_whole = length < 1e-12 * max(diagonal) or len(found) == start.numel()
+        if is_whole or _has_settled(found):
+            return found[-1]
+    return np.nan
+
+
+def _has_settled(found: Sequence[float]) -> bool:
+    """Say whether the last iterations have changed a value by less than the tolerance."""
+    return len(found) > SETTLED and abs(found[-1] - found[-1 - SETTLED]) <= TOLERANCE
 
 
 def _signs(like: Tensor, number: int) -> Tensor:
