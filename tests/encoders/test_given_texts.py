@@ -64,6 +64,11 @@ def test_sentences_of_abstracts_are_in_lower_case(tmp_path):
         (".csv", 'sentence,TARGET,more\n"good, I say",positive,x\nbad,0,y\n'),
         (".jsonl", json_lines({"Text": "good, I say", "Label": 1}, {"text": "bad", "label": "0"})),
         (".tsv", "label\ttext\n1\tgood, I say\nnegative\tbad\n"),
+        (".tsv", "\ufefflabel\ttext\n\n1\tgood, I say\nnegative\tbad\n\n"),
+        (
+            ".jsonl",
+            "\ufeff" + json_lines({"text": "good, I say", "label": 1}, {"text": "bad", "label": 0}),
+        ),
     ],
 )
 def test_a_table_may_have_another_form(tmp_path, ending, content):
@@ -117,7 +122,14 @@ def test_a_wrong_file_is_answered_by_a_sentence_with_the_line(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    "line", ["5", '{"text": null, "label": 1}', '{"text": "a", "label": true}']
+    "line",
+    [
+        "5",
+        '{"text": null, "label": 1}',
+        '{"text": "a", "label": true}',
+        '{"text": "\\ud800", "label": 1}',
+        "[" * 100_000,
+    ],
 )
 def test_a_line_without_a_text_and_a_label_is_refused(tmp_path, line):
     (tmp_path / "train.jsonl").write_text(f"{json.dumps({'text': 'a', 'label': 1})}\n{line}\n")

@@ -128,7 +128,8 @@ def _objects(path: Path) -> list[Placed[Row]]:
         label, text = (_first(lower, names) for names in (LABEL_COLUMNS, TEXT_COLUMNS))
         if type(text) is not str or type(label) not in {str, int}:
             raise ValueError("no text with a label")
-        return str(label), text
+        # A half of a letter, which JSON can write, is no text.
+        return str(label), text.encode().decode()
 
     return parsed(read_lines(path), row, "a JSON object with a text and a label")
 
@@ -150,11 +151,12 @@ def _known(columns: Sequence[str] | Mapping[str, Any], names: Sequence[str]) -> 
 
 
 def _cells(path: Path) -> list[Placed[Row]]:
-    rows = read_csv(path, "," if path.suffix == ".csv" else "\t")
+    delimiter = "," if path.suffix == ".csv" else "\t"
+    rows = [each for each in read_csv(path, delimiter) if each[1]]
     if not rows:
         return []
     place, header = rows[0]
-    columns = [name.removeprefix("\ufeff").strip().lower() for name in header]
+    columns = [name.strip().lower() for name in header]
     try:
         at = [columns.index(_known(columns, names)) for names in (LABEL_COLUMNS, TEXT_COLUMNS)]
     except ValueError as error:

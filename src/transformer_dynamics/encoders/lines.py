@@ -17,14 +17,14 @@ Placed = tuple[str, T]
 
 
 def decoded(path: Path, encoding: str = "utf-8") -> str:
-    """Read a file as text.
+    """Read a file as text, without a mark of its byte order.
 
     Raises:
         InputError: names the line that is in another encoding.
     """
     content = path.read_bytes()
     try:
-        return content.decode(encoding)
+        return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}, line {line}: is not in {encoding}; {MEND}") from error
@@ -57,7 +57,7 @@ def parsed(
     for place, line in lines:
         try:
             rows.append((place, parse(line)))
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, RecursionError) as error:
             raise InputError(f"{place}: does not consist of {expected}; {MEND}") from error
     return rows
 

@@ -156,7 +156,7 @@ def _cb(paths: list[Path]) -> Splits:
 
 def _table(path: Path, columns: Sequence[str]) -> list[Placed[Row]]:
     """Return some columns of a tab-separated file with a header and no quoting."""
-    lines = [(place, line.removeprefix("\ufeff").split("\t")) for place, line in read_lines(path)]
+    lines = [(place, line.split("\t")) for place, line in read_lines(path)]
     expected = f"tab-separated columns, among them {', '.join(columns)}"
     # An empty file has no header and no rows.
     header = lines[0][1] if lines else []
