@@ -1,7 +1,8 @@
 """Accuracy against the number of loops, by method: Figures 5 and S.3."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+from replication.base.strict import REMOVABLE
 from replication.figures.panels import legend_below
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
@@ -35,7 +36,7 @@ class Methods(Figure):
     """Kind of the figure."""
     methods: dict[Label, str]
     """Condition by name of its method."""
-    others: dict[Label, str] = {}
+    others: Annotated[dict[Label, str], REMOVABLE] = {}
     """Conditions that let every N have both models, by their names; out of distribution alone."""
 
     def sources(self) -> list[tuple[str, str]]:
