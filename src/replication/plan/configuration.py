@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from replication.base.errors import InputError
 from replication.base.storage import update_text
-from replication.base.strict import Strict, shorten
+from replication.base.strict import Strict, shorten, unknown_key
 from replication.base.yaml_files import read_yaml
 from replication.study.contract import StudySettings
 from replication.study.studies import Study
@@ -95,6 +95,33 @@ def default_sections(studies: dict[str, Study]) -> dict[str, Any]:
     }
 
 
+def _refuse_unknown_removals(changes: dict[str, Any], studies: dict[str, Study]) -> None:
+    """Refuse `null` in the place of a figure that the defaults have not.
+
+    Raises:
+        InputError: names the figure.
+    """
+    for study in studies.values():
+        figures = _at(changes, study.name, "figures")
+        gone = [name for name, found in figures.items() if found is None]
+        if not gone:
+            continue
+        known: Any = vars(configure({}, {study.name: study}).section(study.name))["figures"]
+        for name in gone:
+            if name not in known:
+                raise InputError(
+                    f"configuration: {study.name}: figures > {shorten(name)}: must be a mapping;"
+                    f" null removes a figure, and {unknown_key(str(name), [*known])}"
+                )
+
+
+def _at(changes: Any, *keys: str) -> dict[Any, Any]:
+    """Return the mapping at a place of nested mappings; an empty one if there is none."""
+    for key in keys:
+        changes = changes.get(key) if isinstance(changes, dict) else None
+    return changes if isinstance(changes, dict) else {}
+
+
 def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:
     """Return the configuration: the studies' defaults with some changes.
 
@@ -106,6 +133,7 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
         InputError: if the configuration cannot be used; names what is wrong.
     """
     defaults = default_sections(studies)
+    _refuse_unknown_removals(changes, studies)
     try:
         read = configuration_type(studies).parse(merge(defaults, changes), "configuration")
     except InputError as error:
