@@ -350,3 +350,13 @@ def visit(browser, address, motion):
         page.close()
     beside = ("data:", f"{address.removesuffix('.html')}/")
     assert [what for what in trouble if not what.startswith(beside)] == []
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Jobs whose memory is measured at their true sizes, which are shown in the end."""
+    from sizes_of_jobs import show
+
+    found = []
+    yield found
+    show(found)

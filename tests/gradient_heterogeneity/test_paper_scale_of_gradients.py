@@ -94,14 +94,6 @@ curves.measure(job, runs, []).to_parquet("curves.parquet")
 
 
 @pytest.fixture(scope="module")
-def rows():
-    """What was measured, which is shown in the end."""
-    found = []
-    yield found
-    sizes_of_jobs.show(found)
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("papers")
 

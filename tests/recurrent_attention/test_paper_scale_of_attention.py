@@ -34,14 +34,6 @@ FEW: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def rows():
-    """What was measured, which is shown in the end."""
-    found = []
-    yield found
-    sizes_of_jobs.show(found)
-
-
 def planned(folder, changes):
     source = folder / "results/datasets/sudoku17/sudoku17.txt"
     source.parent.mkdir(parents=True)

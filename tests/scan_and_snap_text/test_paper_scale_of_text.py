@@ -35,14 +35,6 @@ def write(path: Path, number: int, random: np.random.Generator) -> dict[str, str
 
 
 @pytest.fixture(scope="module")
-def rows():
-    """What was measured, which is shown in the end."""
-    found = []
-    yield found
-    sizes_of_jobs.show(found)
-
-
-@pytest.fixture(scope="module")
 def jobs(tmp_path_factory):
     folder, random = tmp_path_factory.mktemp("papers"), np.random.default_rng(0)
     train = write(folder / "train.txt", WIKITEXT.train, random)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from replication.base.strict import Strict
 from replication.plan.cost import CORE, GPU
+from replication.plan.limits import SAFETY
 from replication.study.contract import Job
 from transformer_dynamics.encoders.cost import (
     FLOAT,
@@ -34,8 +35,6 @@ MARGIN = 1.1
 """Memory that is asked for over what is counted."""
 CUDA = 4000 * MB
 """Bytes of the libraries of a GPU in the memory of a job that uses one."""
-SAFETY = 3
-"""Limit of the time over what operations say: machines differ, and have other work."""
 LEAST_MEMORY, LEAST_MINUTES = 1500, 30
 """MB and minutes that every job asks for."""
 FEATURE_BATCH = 32
