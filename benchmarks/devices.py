@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from benchmarks.turns import relative_difference
 from replication.base.errors import InputError
 from replication.base.markdown import table
+from replication.bundle.machine import gpu, processor
 from replication.plan.configuration import Computation, configure, read_overlay
 from replication.study.studies import find_studies
 from replication.testing.small import Small
-from replication.verify.machine import gpu, processor
 from transformer_dynamics.recurrent_attention.cost import training_need
 from transformer_dynamics.recurrent_attention.settings.training import TrainJob
 from transformer_dynamics.recurrent_attention.training.loop import run_updates

@@ -16,8 +16,8 @@ import click
 import torch
 
 from replication.base.markdown import table
+from replication.bundle.machine import processor
 from replication.study.devices import device
-from replication.verify.machine import processor
 from transformer_dynamics.recurrent_attention.settings.models import Network
 from transformer_dynamics.recurrent_attention.theory import exponents, products, pseudo_energy
 from transformer_dynamics.recurrent_attention.theory.jacobian import step_with_jacobian

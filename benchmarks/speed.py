@@ -25,9 +25,9 @@ import click
 import torch
 
 from benchmarks.turns import time_call
+from replication.bundle.machine import processor
 from replication.plan.configuration import configure
 from replication.study.studies import find_studies
-from replication.verify.machine import processor
 from transformer_dynamics.scan_and_snap.data.sequences import draw_sequences
 from transformer_dynamics.scan_and_snap.settings.training import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.training.literal import literal_train

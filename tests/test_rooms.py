@@ -12,8 +12,8 @@ from conftest import ROOT
 
 SOURCE = ROOT / "src"
 ENGINE = (
-    "base", "figures", "study", "judge", "plan", "run", "verify", "documents", "report", "testing",
-    "new",
+    "base", "figures", "study", "judge", "plan", "run", "bundle", "verify", "documents", "report",
+    "testing", "new",
 )  # fmt: skip
 """Each may import from itself and from those before it."""
 PAPER = ("settings", "theory", "data", "training", "metrics", "claims", "figures")

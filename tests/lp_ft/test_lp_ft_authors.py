@@ -6,8 +6,8 @@ import pytest
 from claim_tables import CLAIMS, STUDY
 from scripts_for_authors import check_text, printed_alone
 
+from replication.bundle.bundle import read_bundle, reference_folder
 from replication.study.claims import ERRATA, THEORY
-from replication.verify.reference import read_reference, reference_folder
 
 FOLDER = STUDY.folder / "authors"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
@@ -26,7 +26,7 @@ def test_a_script_is_short_and_stands_alone(script):
 
 def test_every_erratum_and_every_refuted_statement_of_the_theory_has_a_script():
     root = Path(__file__).parents[2]
-    verdicts = read_reference(reference_folder(root, "lp_ft"))[0].verdicts
+    verdicts = read_bundle(reference_folder(root, "lp_ft"))[0].verdicts
     wrong = {
         number
         for number, claim in CLAIMS.items()

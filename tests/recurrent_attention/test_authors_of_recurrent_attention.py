@@ -6,8 +6,8 @@ import pytest
 from registered import CLAIMS, STUDY
 from scripts_for_authors import check_text, printed_alone
 
+from replication.bundle.bundle import read_verdicts, reference_folder
 from replication.study.claims import ERRATA, THEORY, Bounds, Published
-from replication.verify.reference import read_verdicts, reference_folder
 
 FOLDER = STUDY.folder / "authors"
 SCRIPTS = sorted(FOLDER.glob("*.py"))

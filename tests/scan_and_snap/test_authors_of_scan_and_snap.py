@@ -7,8 +7,8 @@ import pytest
 from scripts_for_authors import check_text, printed_alone
 from settings_of_the_paper import REGISTRY, STUDY
 
+from replication.bundle.bundle import VERDICTS, reference_folder
 from replication.study.claims import ERRATA, THEORY
-from replication.verify.reference import VERDICTS, reference_folder
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((STUDY.folder / "authors").glob("*.py"))

@@ -10,11 +10,11 @@ import pytest
 from conftest import JOBS
 from judged_at_once import Asked, Found, Samples, judge_at_once
 
+from replication.bundle.bundle import EVIDENCE, find_references, read_bundle, reference_folder
 from replication.judge import judgement
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.study.claims import Equivalence, Statistical, Test
-from replication.verify.reference import EVIDENCE, find_references, read_reference, reference_folder
 
 Key = tuple[str, str]
 Draw = Callable[[int], np.ndarray]
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 STUDIES = JOBS.studies
 REFERENCES = {
-    study: read_reference(reference_folder(ROOT, study))[0] for study in find_references(ROOT)
+    study: read_bundle(reference_folder(ROOT, study))[0] for study in find_references(ROOT)
 }
 # Claims by study and number, as two studies may number theirs alike.
 CLAIMS = {

@@ -12,10 +12,10 @@ from measured import LN2, ONE, TOKENS, P, changed, on_classes, shuffled
 from settings_of_the_paper import PAPER
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import figure_path, reference_folder
 from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import WIDTH, set_style
 from replication.study.contract import Measured
-from replication.verify.reference import figure_path, reference_folder
 from transformer_dynamics.scan_and_snap.figures import (
     errata,
     fig1,

@@ -8,23 +8,17 @@ import pandas as pd
 import pytest
 from conftest import JOBS, ROOT
 
-from replication.verify.collect import names_of_counts, tolerances_of_study
+from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle, read_bundle, reference_folder
 from replication.verify.comparison import compare_with_reference
-from replication.verify.reference import (
-    EVIDENCE,
-    FINGERPRINTS,
-    Reference,
-    read_reference,
-    reference_folder,
-)
+from replication.verify.project import names_of_counts, tolerances_of_study
 
 STUDIES = JOBS.studies
 TEXT, SYNTHETIC = "scan_and_snap_text", "scan_and_snap"
 
 
 @cache
-def reference_of(study: str) -> Reference:
-    return read_reference(reference_folder(ROOT, study))[0]
+def reference_of(study: str) -> Bundle:
+    return read_bundle(reference_folder(ROOT, study))[0]
 
 
 def unchanged(table: pd.DataFrame) -> pd.DataFrame:
@@ -35,7 +29,7 @@ def unchanged(table: pd.DataFrame) -> pd.DataFrame:
 def places(study: str, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> set[str]:
     """Where a changed table of the reference, found on another processor, differs from it."""
     reference = reference_of(study)
-    found = Reference(
+    found = Bundle(
         tables={name: change(reference.tables[name].copy())},
         verdicts={},
         depends=reference.depends | {"machine": {"processor": "another"}},

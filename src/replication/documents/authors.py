@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from replication.base.markdown import Markdown, escape_markdown, table
+from replication.bundle.bundle import EVIDENCE
 from replication.documents.checklist import StudyResults, study_page
 from replication.judge.statistics import sign_interval, t_interval
 from replication.judge.verdicts import HOLDING, Verdict
 from replication.judge.wording import estimate_and_range
 from replication.study.claims import ERRATA, SHOWN, THEORY, Claim, Interval
-from replication.verify.reference import EVIDENCE
 
 MOST_LINES = 40
 """Largest number of lines of a script."""

@@ -17,10 +17,10 @@ from jinja2 import Environment, StrictUndefined
 
 from replication.base.errors import InputError
 from replication.base.places import SOURCE
+from replication.bundle.bundle import FINGERPRINTS, Bundle, reference_folder
 from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import Checklist
-from replication.verify.reference import FINGERPRINTS, Reference, reference_folder
 
 JsonObject = dict[str, Any]
 TEMPLATE = Path(__file__).with_suffix(".jinja")
@@ -37,7 +37,7 @@ class StudyResults(NamedTuple):
 
     jobs: StudyJobs
     """Jobs of the study."""
-    reference: Reference | None
+    reference: Bundle | None
     """Results of the study, if they are kept."""
 
     @property

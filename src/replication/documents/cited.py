@@ -42,6 +42,7 @@ import pandas as pd
 from replication.base.citation_file import read_citation_file
 from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
+from replication.bundle.bundle import Bundle, figure_path
 from replication.documents.checklist import StudyResults, study_page
 from replication.documents.claims import ABSTRACT, claim_links
 from replication.documents.licences import licence_lines
@@ -77,7 +78,6 @@ from replication.verify.differences import (
     STANDARD_ERRORS,
 )
 from replication.verify.power import CLAIM_HEADER, claim_rows, plan_open_claims
-from replication.verify.reference import Reference, figure_path
 from replication.verify.reproductions import Reproduction
 
 SUFFIX = ".jinja"
@@ -173,7 +173,7 @@ class _Sources:
         return Records.of(told.jobs.study for told in self.studies)
 
     @cached_property
-    def _kept(self) -> list[tuple[StudyJobs, Reference]]:
+    def _kept(self) -> list[tuple[StudyJobs, Bundle]]:
         """Jobs and reference of each study that has a reference."""
         return [(told.jobs, told.reference) for told in self.studies if told.reference]
 

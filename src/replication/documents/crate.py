@@ -23,9 +23,9 @@ from replication.base.citation_file import licence_url, read_citation_file
 from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import unreadable_error, write_text
+from replication.bundle.machine import machine
 from replication.study.registry import read_registry
 from replication.study.studies import find_studies
-from replication.verify.machine import machine
 
 RECORDS = Path(".snakemake/metadata")
 WORKFLOW = Path("Snakefile")

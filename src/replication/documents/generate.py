@@ -15,6 +15,9 @@ import yaml
 
 from replication.base.errors import InputError
 from replication.base.storage import write_text
+from replication.bundle.bundle import MANIFEST, figure_path, reference_folder
+from replication.bundle.judged import read_judged_reference
+from replication.bundle.paper_scale import with_paper_scale
 from replication.documents.authors import author_pages, is_author_page
 from replication.documents.checklist import StudyResults, checklist, codecheck, study_page
 from replication.documents.cited import check_documents, cited_documents
@@ -33,9 +36,6 @@ from replication.plan.paper_settings import mistakes_in_departures
 from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
-from replication.verify.judged_reference import read_judged_reference
-from replication.verify.paper_scale import with_paper_scale
-from replication.verify.reference import MANIFEST, figure_path, reference_folder
 from replication.verify.reproductions import all_reproductions
 
 _CODECHECK_HEADER = """\

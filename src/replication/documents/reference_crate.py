@@ -19,15 +19,10 @@ from rocrate.rocrate import ROCrate
 from replication.base.citation_file import CITATION, licence_url, name_author, read_citation_file
 from replication.base.errors import InputError
 from replication.base.storage import write_atomically
+from replication.bundle.bundle import Bundle, find_references, read_unchanged, reference_folder
 from replication.study.datasets import find_datasets
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
-from replication.verify.reference import (
-    Reference,
-    find_references,
-    read_unchanged,
-    reference_folder,
-)
 
 METADATA = "ro-crate-metadata.json"
 LICENCE = "LICENSE"
@@ -144,7 +139,7 @@ def _add_study(
     return paths
 
 
-def _in_words(reference: Reference) -> str:
+def _in_words(reference: Bundle) -> str:
     """Return the verdicts by kind, and the processor and packages that computed them."""
     counted = Counter(verdict.verdict for verdict in reference.verdicts.values())
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counted.items()))

@@ -32,8 +32,8 @@ def main(
     reference: bool, root: Path, output: Path, history: Path | None, studies: tuple[str, ...]
 ) -> None:
     """Write the pages, and print their paths."""
+    from replication.bundle.bundle import reference_folder
     from replication.report.from_reference import write_pages
-    from replication.verify.reference import reference_folder
 
     known = find_studies()
     for name in studies:

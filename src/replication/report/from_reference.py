@@ -14,6 +14,9 @@ from tqdm import tqdm
 from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import write_text
+from replication.bundle.bundle import VERDICTS, Bundle, figure_path, reference_folder
+from replication.bundle.judged import read_judged_reference
+from replication.bundle.paper_scale import with_paper_scale
 from replication.documents.figure_texts import CitedFigure
 from replication.judge.abstract import decided_sentences
 from replication.judge.scorecard_figure import table_of_verdicts
@@ -35,14 +38,6 @@ from replication.report.sources import INDEX, FigureSource, FigureSources, Missi
 from replication.report.verifications import read_history
 from replication.study.registry import SCORECARD, Registry
 from replication.study.studies import Study
-from replication.verify.judged_reference import read_judged_reference
-from replication.verify.paper_scale import with_paper_scale
-from replication.verify.reference import (
-    VERDICTS,
-    Reference,
-    figure_path,
-    reference_folder,
-)
 from replication.verify.reproductions import reproductions
 
 COMMAND = "python -m replication report --reference"
@@ -59,7 +54,7 @@ class StudyReference(NamedTuple):
     """Registry of the study."""
     folder: Path
     """Folder of the reference."""
-    reference: Reference
+    reference: Bundle
     """Content of the reference."""
     site: Site
     """Pages that are made together."""

@@ -12,6 +12,7 @@ from jinja2 import Environment
 
 from replication.base.commit import UNKNOWN, why_unknown
 from replication.base.tables import read_csv
+from replication.bundle.machine import machine
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import method_value
 from replication.judge.abstract import (
@@ -61,7 +62,6 @@ from replication.report.verifications import verifications
 from replication.study.claims import GROUPS, SHOWN, THEORY
 from replication.study.registry import SCORECARD, Registry, read_registry
 from replication.study.studies import find_studies
-from replication.verify.machine import machine
 from replication.verify.reproductions import COLUMNS, Reproduction, reproductions
 
 COMPARISONS = "all-comparisons.csv"

@@ -282,8 +282,8 @@ def template_files() -> list[str]:
 
 def reference_files(root: Path, studies: Iterable[str]) -> list[str]:
     """Return the paths of the registries of studies, and of the verdicts in their references."""
+    from replication.bundle.bundle import VERDICTS, reference_folder
     from replication.study.studies import find_studies
-    from replication.verify.reference import VERDICTS, reference_folder
 
     found = find_studies()
     paths = [

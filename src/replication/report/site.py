@@ -13,6 +13,7 @@ from markupsafe import Markup
 from replication.base.errors import InputError
 from replication.base.stamp import FOLDER_MARK, files_beside, stamped
 from replication.base.storage import write_atomically
+from replication.bundle.bundle import read_verdicts, reference_folder
 from replication.figures.typeset import number, typeset, typeset_svg
 from replication.judge.abstract import decided_sentences
 from replication.judge.verdicts import Verdict
@@ -20,7 +21,6 @@ from replication.report.context import claim_views, contested_claims, verdict_co
 from replication.report.sources import RelatedPage, Site
 from replication.study.registry import Registry, read_registry, without_latex
 from replication.study.studies import Study, find_studies
-from replication.verify.reference import read_verdicts, reference_folder
 
 TEMPLATES = Path(__file__).parent / "templates"
 KINDS = {".svg", ".png", ".csv"}

@@ -22,6 +22,8 @@ from typing import Any
 from replication.base.errors import OUT_OF_REGIME, InputError
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
+from replication.bundle.bundle import run_keys
+from replication.bundle.computed import collect_fingerprints
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import unknown_settings, unnamed_settings
 from replication.documents.typed_numbers import typed_numbers_in_template
@@ -40,7 +42,6 @@ from replication.study.datasets import find_datasets
 from replication.study.registry import SCORECARD
 from replication.study.studies import Study
 from replication.testing.small import Processes, Small, first_of_each
-from replication.verify.reference import collect_fingerprints, run_keys
 
 EXAMPLES = 3
 """Examples that a message gives."""

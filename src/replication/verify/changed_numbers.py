@@ -14,14 +14,9 @@ import pandas as pd
 from replication.base.markdown import table
 from replication.base.storage import write_text
 from replication.base.tables import write_csv
+from replication.bundle.bundle import Bundle, find_references, read_bundle, reference_folder
 from replication.judge.verdicts import Verdict
 from replication.verify.differences import SAME_PROCESSOR, Difference, table_differences
-from replication.verify.reference import (
-    Reference,
-    find_references,
-    read_reference,
-    reference_folder,
-)
 
 CHECKOUT = click.Path(exists=True, file_okay=False, path_type=Path)
 """Type of an option that names a checkout."""
@@ -35,16 +30,16 @@ MOST_LISTED = 50
 """Largest number of changed numbers that the text lists; the table has all of them."""
 
 
-def read_references(root: Path) -> dict[str, Reference]:
+def read_references(root: Path) -> dict[str, Bundle]:
     """Return the references of all studies of a checkout, by name.
 
     Raises:
         InputError: if one is damaged.
     """
-    return {name: read_reference(reference_folder(root, name))[0] for name in find_references(root)}
+    return {name: read_bundle(reference_folder(root, name))[0] for name in find_references(root)}
 
 
-def changed_verdicts(before: dict[str, Reference], after: dict[str, Reference]) -> pd.DataFrame:
+def changed_verdicts(before: dict[str, Bundle], after: dict[str, Bundle]) -> pd.DataFrame:
     """Return every claim whose verdict, sentence or measured numbers changed.
 
     Returns:
@@ -55,7 +50,7 @@ def changed_verdicts(before: dict[str, Reference], after: dict[str, Reference]) 
     return _changes_by_study(before, after, _verdict_changes)
 
 
-def changed_numbers(before: dict[str, Reference], after: dict[str, Reference]) -> pd.DataFrame:
+def changed_numbers(before: dict[str, Bundle], after: dict[str, Bundle]) -> pd.DataFrame:
     """Return every number that a figure draws and that changed.
 
     Returns:
@@ -104,12 +99,12 @@ def main(before: Path, after: Path, markdown: Path, numbers: Path) -> None:
 
 
 def _changes_by_study(
-    before: dict[str, Reference],
-    after: dict[str, Reference],
-    changes: Callable[[Reference, Reference], pd.DataFrame],
+    before: dict[str, Bundle],
+    after: dict[str, Bundle],
+    changes: Callable[[Bundle, Bundle], pd.DataFrame],
 ) -> pd.DataFrame:
     """Return the changes of all studies as one table, with a column `study`."""
-    nothing = Reference(tables={}, verdicts={}, depends={})
+    nothing = Bundle(tables={}, verdicts={}, depends={})
     tables = {"": changes(nothing, nothing)}
     for study in before | after:
         tables[study] = changes(before.get(study, nothing), after.get(study, nothing))
@@ -117,7 +112,7 @@ def _changes_by_study(
     return together.reset_index("study").reset_index(drop=True)
 
 
-def _verdict_changes(before: Reference, after: Reference) -> pd.DataFrame:
+def _verdict_changes(before: Bundle, after: Bundle) -> pd.DataFrame:
     rows = []
     for claim in before.verdicts | after.verdicts:
         old, new = before.verdicts.get(claim), after.verdicts.get(claim)
@@ -136,7 +131,7 @@ def _largest_change(before: Verdict | None, after: Verdict | None) -> float:
     return max(changes, default=np.nan)
 
 
-def _number_changes(before: Reference, after: Reference) -> pd.DataFrame:
+def _number_changes(before: Bundle, after: Bundle) -> pd.DataFrame:
     names = (name for name in before.tables | after.tables if name.startswith(FIGURE_FOLDER))
     rows = [
         difference

@@ -16,9 +16,9 @@ import jinja2
 
 from replication.base.errors import InputError
 from replication.base.storage import write_text
+from replication.bundle.bundle import find_references, reference_folder
 from replication.plan.stale_files import checksum, checksum_file
 from replication.verify.changed_numbers import CHECKOUT
-from replication.verify.reference import find_references, reference_folder
 
 _PRINT_FIGURE_FOLDERS = """
 import json

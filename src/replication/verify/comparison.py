@@ -1,10 +1,12 @@
 """Comparison of results with the reference, quantity by quantity."""
 
 from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle, Expected, run_keys
 from replication.judge.judgement import QUESTIONS
 from replication.judge.verdicts import Comparison, Verdict
 from replication.verify.differences import (
@@ -19,12 +21,14 @@ from replication.verify.differences import (
     Tolerances,
     table_differences,
 )
-from replication.verify.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
+
+A_NUMBER = "a number"
+"""Words for the expected content of a cell that holds a text."""
 
 
 def compare_with_reference(
-    found: Reference,
-    reference: Reference,
+    found: Bundle,
+    reference: Bundle,
     changed: list[str],
     judged_again: dict[str, Verdict],
     counts: Collection[str] = (),
@@ -63,7 +67,7 @@ def compare_with_reference(
                 yield Difference(kind, name, before.get(name, "none"), now.get(name, "none"))
 
 
-def missing_parts(place: str, there: Reference, expected: Expected) -> Iterator[Difference]:
+def missing_parts(place: str, there: Bundle, expected: Expected) -> Iterator[Difference]:
     """Yield a difference for every missing part.
 
     A claim that could not be measured needs no evidence.
@@ -97,7 +101,7 @@ def missing_parts(place: str, there: Reference, expected: Expected) -> Iterator[
 def _verdict_differences(
     place: str,
     verdicts: dict[str, Verdict],
-    reference: Reference,
+    reference: Bundle,
     tolerances: Tolerances,
 ) -> Iterator[Difference]:
     """Yield differences of the word, the numbers and the sentence of each verdict.
@@ -127,7 +131,7 @@ def _verdict_differences(
             yield from table_differences(f"{place}, verdict on {claim}", now, before, SAME_EVIDENCE)
 
 
-def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Reference) -> Iterator[Difference]:
+def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Bundle) -> Iterator[Difference]:
     """Yield verdicts of other seeds, and those that differ although both or none are decided."""
     for claim, verdict in verdicts.items():
         known = reference.verdicts.get(claim)
@@ -167,7 +171,7 @@ def _verdict_text(verdict: Verdict) -> str:
 
 
 def _table_differences(
-    found: Reference, reference: Reference, allowed: Callable[[str], Tolerances]
+    found: Bundle, reference: Bundle, allowed: Callable[[str], Tolerances]
 ) -> Iterator[Difference]:
     """Yield differences of tables: evidence by claim, fingerprints by experiment."""
     for name, table in found.tables.items():
@@ -204,3 +208,29 @@ def _part_differences(
         yield from table_differences(
             f"{name}, {key} {part}", now, known, allowed(str(part)), of_all
         )
+
+
+def texts_among_numbers(found: Bundle, reference: Bundle) -> Iterator[Difference]:
+    """Yield the cells, of either side, whose text makes a column of numbers one of texts.
+
+    No cell of such a column equals its like, so that its table cannot be compared.
+    """
+    for name in [name for name in found.tables if name in reference.tables]:
+        here, there = found.tables[name], reference.tables[name]
+        for column in there.columns.intersection(here.columns):
+            for row in _unlike_cells(here[column], there[column]):
+                yield Difference(name, f"{column} in row {row + 1}", A_NUMBER, here[column][row])
+            for row in _unlike_cells(there[column], here[column]):
+                yield Difference(name, f"{column} in row {row + 1}", there[column][row], A_NUMBER)
+
+
+def _unlike_cells(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
+    """Return the rows of a column of texts that do not fit a like column, if other rows do."""
+    is_text, is_like_text = map(pd.api.types.is_string_dtype, (column, like))
+    if not is_text or is_like_text:
+        return column.index[:0]
+    if pd.api.types.is_bool_dtype(like):
+        is_like = column.isin(["True", "False"])
+    else:
+        is_like = pd.to_numeric(column, errors="coerce").notna()
+    return column.index[column.notna() & ~is_like & bool(is_like.any())]

@@ -14,7 +14,7 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.base.tables import read_csv, write_csv
-from replication.verify.reference import FINGERPRINTS, Reference, read_reference, run_keys
+from replication.bundle.bundle import FINGERPRINTS, Bundle, read_bundle, run_keys
 
 VERIFICATION_COLUMNS = ("date", "commit", "study", "level", "processor", "python", "packages")
 """Columns that identify the re-verification of a row."""
@@ -30,7 +30,7 @@ VERDICT_COLUMNS = (
 RUN_COLUMNS = (*VERIFICATION_COLUMNS, "experiment", "run", "seed", "digest", "quantity", "value")
 
 
-def verdict_rows(found: Reference) -> pd.DataFrame:
+def verdict_rows(found: Bundle) -> pd.DataFrame:
     """Return claim, verdict, numbers of seeds and comparisons, and the range of estimates."""
     rows = []
     for claim, verdict in found.verdicts.items():
@@ -40,7 +40,7 @@ def verdict_rows(found: Reference) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(VERDICT_COLUMNS[len(VERIFICATION_COLUMNS) :]))
 
 
-def run_rows(found: Reference) -> pd.DataFrame:
+def run_rows(found: Bundle) -> pd.DataFrame:
     """Return digest and numbers of the runs of the lowest seed of every experiment.
 
     The column `run` distinguishes the runs of a seed.
@@ -101,7 +101,7 @@ def append_rows(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
 )
 def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> None:
     """Append every study that was verified to both tables."""
-    studies = {path.name: read_reference(path) for path in sorted(found.iterdir())}
+    studies = {path.name: read_bundle(path) for path in sorted(found.iterdir())}
     for name, (_, edited) in studies.items():
         for file in edited:
             raise InputError(f"{found / name / file}: was changed after it was found; verify again")

@@ -12,10 +12,11 @@ from replication.base.commit import UNKNOWN, commit_name
 from replication.base.errors import InputError
 from replication.base.process import arithmetic_variables
 from replication.base.provenance import digest
+from replication.bundle.bundle import FINGERPRINTS, Bundle, reference_folder, run_keys
+from replication.bundle.computed import package_versions, settings_digests
+from replication.bundle.machine import gpu, own_processor, system
 from replication.plan.jobs import Jobs
-from replication.verify.collect import package_versions, settings_digests
 from replication.verify.differences import Difference
-from replication.verify.machine import gpu, own_processor, system
 from replication.verify.receipt import (
     MOST_LISTED,
     Code,
@@ -33,7 +34,6 @@ from replication.verify.receipt_texts import (
     is_plain,
     names_folder,
 )
-from replication.verify.reference import FINGERPRINTS, Reference, reference_folder, run_keys
 from replication.verify.reference_summary import ReferenceInShort, bits_of_runs, reference_digest
 
 LEFT_OUT_TEXT = "left out, as it names a folder or is no plain text"
@@ -44,9 +44,9 @@ class Verified(NamedTuple):
 
     study: str
     """Name of the study."""
-    current: Reference
+    current: Bundle
     """Computed results."""
-    reference: Reference
+    reference: Bundle
     """Expected results."""
     differences: list[Difference]
     """All differences."""
@@ -128,7 +128,7 @@ def _other_settings(own: dict[str, str], default: dict[str, str]) -> str:
 
 
 def _agreeing_runs(
-    current: Reference, reference: Reference, short: ReferenceInShort, places: set[str]
+    current: Bundle, reference: Bundle, short: ReferenceInShort, places: set[str]
 ) -> dict[str, Runs]:
     """Return the runs that the reference has, too, and their agreement, by experiment.
 

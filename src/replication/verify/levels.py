@@ -22,6 +22,21 @@ from replication.base.commit import run_git
 from replication.base.errors import InputError
 from replication.base.tables import write_csv
 from replication.base.yaml_files import read_yaml
+from replication.bundle.bundle import (
+    EVIDENCE,
+    EVIDENCE_COLUMNS,
+    FINGERPRINTS,
+    MANIFEST,
+    PAPER_SCALE,
+    Bundle,
+    Expected,
+    read_bundle,
+    reference_folder,
+    run_keys,
+    write_bundle,
+)
+from replication.bundle.computed import expected_bundle
+from replication.bundle.judged import judge_again, tests_by_family
 from replication.judge.scorecard import counts as totals
 from replication.judge.scorecard import scorecard
 from replication.plan.configuration import configure
@@ -29,34 +44,13 @@ from replication.plan.other_settings import differing_keys
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import LONGEST_NAME
 from replication.study.studies import find_studies
-from replication.verify.collect import (
-    expected_reference,
-    names_of_counts,
-    tests_by_family,
-    texts_among_numbers,
-    tolerances_of_study,
-)
-from replication.verify.comparison import compare_with_reference, missing_parts
+from replication.verify.comparison import compare_with_reference, missing_parts, texts_among_numbers
 from replication.verify.differences import Difference
 from replication.verify.issue import Verified, issue_receipt
 from replication.verify.new_reference import write_results
-from replication.verify.project import Project
+from replication.verify.project import Project, names_of_counts, tolerances_of_study
 from replication.verify.receipt import Level, Signature, write_receipt
 from replication.verify.recomputing import Draw, compute_results
-from replication.verify.reference import (
-    EVIDENCE,
-    EVIDENCE_COLUMNS,
-    FINGERPRINTS,
-    MANIFEST,
-    PAPER_SCALE,
-    Expected,
-    Reference,
-    judge_again,
-    read_reference,
-    reference_folder,
-    run_keys,
-    write_reference,
-)
 from replication.verify.sentences import READABLE, difference_sentences
 
 MOST_PRINTED = 30
@@ -226,14 +220,14 @@ def _compare_study(
             f"{folder}: is no whole reference, as {MANIFEST} is missing; restore it with git, or"
             f" make it again with `snakemake reference --config study={study}`"
         )
-    reference, changed = read_reference(folder)
+    reference, changed = read_bundle(folder)
     click.echo(_compared_with(project.root, folder))
     if not project.is_default(study):
         _announce_other_settings(project, study)
     current, refused = compute_results(project, study, level, draw)
     jobs = project.jobs.studies[study]
     default = jobs if is_second else project.default.studies[study]
-    whole, due = expected_reference(default), expected_reference(jobs)
+    whole, due = expected_bundle(default), expected_bundle(jobs)
     if is_second:
         whole = whole.within(reference)
     if project.is_default(study):
@@ -303,7 +297,7 @@ def _announce_other_settings(project: Project, study: str) -> None:
     click.echo(f"Settings that differ from the defaults: {', '.join(keys[:MOST_KEYS])}{more}")
 
 
-def _without_additions(current: Reference, reference: Reference) -> Reference:
+def _without_additions(current: Bundle, reference: Bundle) -> Bundle:
     """Return the results without the parts that the reference lacks, as an overlay adds them."""
     digests = current.depends["settings"]
     added = [name for name in digests if name not in reference.depends["settings"]]
@@ -322,7 +316,7 @@ def _without_additions(current: Reference, reference: Reference) -> Reference:
         for claim, verdict in current.verdicts.items()
         if f"claim {claim}" not in added
     }
-    return Reference(tables, verdicts, current.depends | {"settings": known})
+    return Bundle(tables, verdicts, current.depends | {"settings": known})
 
 
 def _expected_by_default_too(due: Expected, default: Expected) -> Expected:
@@ -331,7 +325,7 @@ def _expected_by_default_too(due: Expected, default: Expected) -> Expected:
     return Expected(due.tables & default.tables, due.claims & default.claims, runs)
 
 
-def _expected_of_found(due: Expected, current: Reference, level: str) -> Expected:
+def _expected_of_found(due: Expected, current: Bundle, level: str) -> Expected:
     """Return the expected runs of the experiments of which some runs were found.
 
     At the level `seed` none is expected, as its single seeds are drawn.
@@ -366,17 +360,17 @@ def _sentences_on_absent(jobs: StudyJobs) -> Iterator[str]:
             )
 
 
-def _write_found_results(folder: Path, current: Reference) -> None:
+def _write_found_results(folder: Path, current: Bundle) -> None:
     """Write the results, with an empty table in place of one that was not computed."""
     empty = {
         EVIDENCE: pd.DataFrame(columns=list(EVIDENCE_COLUMNS)),
         FINGERPRINTS: pd.DataFrame(columns=["seed", "digest", "experiment"]),
     }
-    write_reference(folder, replace(current, tables=empty | current.tables))
+    write_bundle(folder, replace(current, tables=empty | current.tables))
 
 
 def _print_report(
-    jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference], level: str
+    jobs: StudyJobs, current: Bundle, reference: Bundle, rows: list[Difference], level: str
 ) -> None:
     kept = len(reference.verdicts.keys() - current.verdicts.keys())
     click.echo(f"Verdicts: {len(current.verdicts)} computed here, {kept} of the reference.\n")

@@ -5,17 +5,11 @@ from pathlib import Path
 import click
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import PAPER_SCALE, Bundle, read_unchanged, write_bundle
+from replication.bundle.computed import dependencies, empty_bundle, read_computed
 from replication.judge.scorecard import refuse_wrong_tables
 from replication.plan.other_settings import refuse_other_settings
-from replication.verify.collect import collect_results, dependencies
 from replication.verify.project import Project
-from replication.verify.reference import (
-    PAPER_SCALE,
-    Reference,
-    empty_reference,
-    read_unchanged,
-    write_reference,
-)
 from replication.verify.reference_summary import ReferenceInShort, read_in_short, reference_digest
 from replication.verify.renewal import renew_reference, restamp_reference
 from replication.verify.reproductions import record_earlier
@@ -64,25 +58,25 @@ def write_results(
     refuse_wrong_tables(project.jobs.studies[study].registry, found.verdicts.values())
     # Receipts are about the first reference.
     earlier = None if is_second else _read_earlier(folder)
-    write_reference(folder, found)
+    write_bundle(folder, found)
     if earlier and earlier[0] != reference_digest(folder):
         record_earlier(project.root, study, *earlier)
     click.echo(f"The {'reference is' if restamped else 'results are'} kept in {folder}")
 
 
-def _complete_results(project: Project, study: str) -> Reference:
+def _complete_results(project: Project, study: str) -> Bundle:
     absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
     if absent:
         raise InputError(
             f"{absent[0]} is not computed yet; run `snakemake reference --config study={study}`"
         )
-    found, refused = collect_results(project.jobs, study, Path())
+    found, refused = read_computed(project.jobs, study, Path())
     for reason in refused.values():
         raise InputError(reason)
     return found
 
 
-def _restamped_reference(project: Project, study: str, folder: Path) -> Reference:
+def _restamped_reference(project: Project, study: str, folder: Path) -> Bundle:
     kept = read_unchanged(folder)
     depends = dependencies(project.jobs, study)
     found = restamp_reference(project.jobs.studies[study], depends, kept)
@@ -99,10 +93,10 @@ def _restamped_reference(project: Project, study: str, folder: Path) -> Referenc
     return found
 
 
-def _renewed_reference(project: Project, study: str, folder: Path) -> Reference:
-    found, refused = collect_results(project.jobs, study, Path())
+def _renewed_reference(project: Project, study: str, folder: Path) -> Bundle:
+    found, refused = read_computed(project.jobs, study, Path())
     is_part = folder.name == PAPER_SCALE
-    kept = empty_reference() if is_part and not folder.is_dir() else read_unchanged(folder)
+    kept = empty_bundle() if is_part and not folder.is_dir() else read_unchanged(folder)
     renewal = renew_reference(project.jobs.studies[study], found, kept, is_part=is_part)
     if not renewal.reference.verdicts:
         raise InputError(f"{study}: no verdict is computed here; compute one with Snakemake first")

@@ -25,6 +25,9 @@ from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.base.strict import unknown_key
 from replication.base.tables import read_table
+from replication.bundle.bundle import EVIDENCE, Bundle, find_references, reference_folder
+from replication.bundle.computed import collect_evidence
+from replication.bundle.judged import read_judged_reference
 from replication.figures.typeset import number
 from replication.judge.abstract import mark_sentences
 from replication.judge.judgement import outcome
@@ -39,14 +42,6 @@ from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.evidence import known_ends
 from replication.study.registry import without_latex
 from replication.study.studies import find_studies
-from replication.verify.judged_reference import read_judged_reference
-from replication.verify.reference import (
-    EVIDENCE,
-    Reference,
-    collect_evidence,
-    find_references,
-    reference_folder,
-)
 
 Floats = NDArray[np.float64]
 ANSWERS: dict[Decision, str] = {
@@ -195,7 +190,7 @@ def _sign_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
     return np.asarray(scipy.stats.binom.sf(needed - 1, SEED_NUMBERS, share))
 
 
-def plan_open_claims(study: StudyJobs, reference: Reference) -> dict[str, list[Plan]]:
+def plan_open_claims(study: StudyJobs, reference: Bundle) -> dict[str, list[Plan]]:
     """Return the plans of all open comparisons, by number of the claim.
 
     Args:
@@ -334,7 +329,7 @@ def _minutes_of_seeds(
     return (seeds - verdict.seeds) * total / 60
 
 
-def read_results(jobs: Jobs, name: str) -> Reference:
+def read_results(jobs: Jobs, name: str) -> Bundle:
     """Return verdicts and evidence of a study that were computed in this folder.
 
     Raises:
@@ -357,7 +352,7 @@ def read_results(jobs: Jobs, name: str) -> Reference:
         for claim, path in evidence.items()
     }
     verdicts = {claim: read_verdict(Path(path)) for claim, path in paths.items()}
-    return Reference({EVIDENCE: collect_evidence(tables)}, verdicts, {})
+    return Bundle({EVIDENCE: collect_evidence(tables)}, verdicts, {})
 
 
 def _is_judged_here(study: StudyJobs) -> bool:

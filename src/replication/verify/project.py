@@ -13,12 +13,14 @@ from typing import Any
 import yaml
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import PAPER_SCALE, figure_path, reference_folder
+from replication.bundle.computed import settings_digests
+from replication.bundle.paper_scale import is_paper_scale, with_paper_scale
 from replication.plan.configuration import Configuration, configure
 from replication.plan.jobs import Jobs
+from replication.plan.study_jobs import StudyJobs
 from replication.study.studies import Study
-from replication.verify.collect import settings_digests
-from replication.verify.paper_scale import is_paper_scale, with_paper_scale
-from replication.verify.reference import PAPER_SCALE, reference_folder
+from replication.verify.differences import ACROSS_PROCESSORS, OTHER_SEEDS, Tolerances
 
 
 @dataclass(frozen=True)
@@ -132,3 +134,16 @@ def _overlay_with_removals(data: Any, default: Any) -> Any:
     return removed | {
         key: _overlay_with_removals(value, default.get(key)) for key, value in data.items()
     }
+
+
+def names_of_counts(study: StudyJobs) -> set[str]:
+    """Return the tables and claims of a study whose numbers are compared like counts."""
+    names = set(study.registry.compared_as_counts)
+    key = study.registry.text_key
+    figures = (name for name, figure in study.figures.items() if key(name, figure.kind) in names)
+    return {*(names & study.claims.keys()), *map(figure_path, figures)}
+
+
+def tolerances_of_study(study: StudyJobs) -> Tolerances:
+    """Return the tolerances between processors for all numbers of a study that are no counts."""
+    return OTHER_SEEDS if study.registry.amplifies_rounding else ACROSS_PROCESSORS

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import click
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import Bundle
+from replication.bundle.computed import dependencies, read_computed
 from replication.plan.configuration import merge
 from replication.plan.jobs import Jobs
 from replication.plan.other_settings import refuse_other_settings, settings_here, told_in_short
 from replication.plan.recorded_times import Records
-from replication.verify.collect import collect_results, dependencies
 from replication.verify.project import Project
-from replication.verify.reference import Reference
 
 MOST_MISSING = 10
 """Largest number of missing results that are named."""
@@ -33,7 +33,7 @@ class Draw(NamedTuple):
 
 def compute_results(
     project: Project, study: str, level: str, draw: Draw
-) -> tuple[Reference, dict[str, str]]:
+) -> tuple[Bundle, dict[str, str]]:
     """Return the results at a level, and by path the reason why a file cannot be used.
 
     Levels above `figure` are computed in a new folder.
@@ -56,7 +56,7 @@ def compute_results(
     elif level == "hash":
         _announce_missing(project, study)
     if level in {"hash", "figure"}:
-        return collect_results(project.jobs, study, Path())
+        return read_computed(project.jobs, study, Path())
     configuration = project.configuration
     if level == "seed":
         drawn = random.Random(draw.seed)
@@ -70,7 +70,7 @@ def compute_results(
         targets = _draw_experiments(jobs, study, drawn, draw.minutes)
     with project.new_folder() as folder:
         project.run_snakemake(configuration, targets, "--directory", str(folder))
-        found, refused = collect_results(jobs, study, folder)
+        found, refused = read_computed(jobs, study, folder)
     return replace(found, depends=dependencies(project.jobs, study)), refused
 
 

@@ -11,16 +11,16 @@ from pydantic import Field, model_validator
 from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.strict import Strict
-from replication.judge.verdicts import Outcome, Verdict
-from replication.study.claims import Number
-from replication.verify.reference import (
+from replication.bundle.bundle import (
     FINGERPRINTS,
     MANIFEST,
     VERDICTS,
+    Bundle,
     Manifest,
-    Reference,
-    read_reference,
+    read_bundle,
 )
+from replication.judge.verdicts import Outcome, Verdict
+from replication.study.claims import Number
 
 MOST_COUNTED = 10_000_000
 """Largest count; a reference that git keeps has far less of everything."""
@@ -76,7 +76,7 @@ class ReferenceInShort(Strict):
     """Digests of runs, by experiment and seed."""
 
     @classmethod
-    def of(cls, reference: Reference) -> "ReferenceInShort":
+    def of(cls, reference: Bundle) -> "ReferenceInShort":
         """Return a reference in short."""
         return cls(
             verdicts={
@@ -118,7 +118,7 @@ def read_in_short(folder: Path) -> tuple[str, ReferenceInShort]:
         InputError: if it is missing or damaged, or was changed after it was made.
     """
     found = reference_digest(folder)
-    reference, changed = read_reference(folder)
+    reference, changed = read_bundle(folder)
     for name in (VERDICTS, FINGERPRINTS):
         if name in changed:
             raise InputError(f"{folder / name}: was changed after it was made; restore it with git")

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import pandas as pd
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle, figure_path
+from replication.bundle.computed import expected_bundle
+from replication.bundle.judged import judge_again, tests_by_family
 from replication.plan.study_jobs import StudyJobs
-from replication.verify.collect import expected_reference, tests_by_family
 from replication.verify.comparison import missing_parts
-from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference, figure_path, judge_again
 
 MOST_NAMED = 5
 """Largest number of parts that a sentence names."""
@@ -44,14 +45,14 @@ class Part(NamedTuple):
 class Renewal(NamedTuple):
     """A reference that was renewed."""
 
-    reference: Reference
+    reference: Bundle
     """Reference with the renewed parts."""
     renewed: list[Part]
     """Parts that are computed here."""
 
 
 def renew_reference(
-    study: StudyJobs, found: Reference, kept: Reference, *, is_part: bool = False
+    study: StudyJobs, found: Bundle, kept: Bundle, *, is_part: bool = False
 ) -> Renewal:
     """Return a reference in which parts that are computed here replace those that it has.
 
@@ -100,12 +101,12 @@ def renew_reference(
     }
     machine = _merged_machine(found, kept) if renewed else kept.depends["machine"]
     depends = found.depends | {"settings": settings, "machine": machine}
-    return Renewal(Reference(tables, verdicts, depends), renewed)
+    return Renewal(Bundle(tables, verdicts, depends), renewed)
 
 
 def restamp_reference(
-    study: StudyJobs, depends: Mapping[str, dict[str, str]], kept: Reference
-) -> Reference:
+    study: StudyJobs, depends: Mapping[str, dict[str, str]], kept: Bundle
+) -> Bundle:
     """Return a reference with today's digests of settings and code; nothing is computed.
 
     Numbers and machine stay, and all claims are judged anew. The user answers for it that the
@@ -119,16 +120,14 @@ def restamp_reference(
     Raises:
         InputError: if it lacks a table, a run or the evidence of a claim that the study has now.
     """
-    lacking = [
-        each.quantity for each in missing_parts("reference", kept, expected_reference(study))
-    ]
+    lacking = [each.quantity for each in missing_parts("reference", kept, expected_bundle(study))]
     if lacking:
         raise InputError(
             f"{_named(lacking)}: not in the reference, and nothing is computed here; compute it"
             " with Snakemake, then renew the reference with --partly"
         )
     stamped = replace(kept, depends={**depends, "machine": kept.depends["machine"]})
-    return renew_reference(study, Reference({}, {}, stamped.depends), stamped).reference
+    return renew_reference(study, Bundle({}, {}, stamped.depends), stamped).reference
 
 
 def _named(parts: Sequence[object]) -> str:
@@ -148,13 +147,13 @@ def _with_todays_words(study: StudyJobs, table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**words)
 
 
-def _settings_by_part(reference: Reference) -> dict[Part, str]:
+def _settings_by_part(reference: Bundle) -> dict[Part, str]:
     """Return the digests of the settings of all parts."""
     found = ((Part(*what.split()), each) for what, each in reference.depends["settings"].items())
     return {part: each for part, each in found if part.kind in PART_KINDS}
 
 
-def _merged_machine(found: Reference, kept: Reference) -> dict[str, str]:
+def _merged_machine(found: Bundle, kept: Bundle) -> dict[str, str]:
     """Return the machine of a reference; two machines are named both, and bits do not count."""
     machines = dict(kept.depends["machine"])
     for kind, mine in found.depends["machine"].items():
@@ -163,7 +162,7 @@ def _merged_machine(found: Reference, kept: Reference) -> dict[str, str]:
     return machines
 
 
-def _computed_parts(study: StudyJobs, found: Reference) -> Iterator[Part]:
+def _computed_parts(study: StudyJobs, found: Bundle) -> Iterator[Part]:
     """Yield the parts that a reference has."""
     for kind, name in TABLES_BY_KIND.items():
         if name in found.tables:
@@ -176,9 +175,7 @@ def _computed_parts(study: StudyJobs, found: Reference) -> Iterator[Part]:
             yield Part("figure", name)
 
 
-def _rows_of_kind(
-    kind: str, name: str, sides: Mapping[Part, Reference], kept: Reference
-) -> pd.DataFrame:
+def _rows_of_kind(kind: str, name: str, sides: Mapping[Part, Bundle], kept: Bundle) -> pd.DataFrame:
     """Return the rows of all parts of a kind, each from its own side, in the study's order."""
     tables = [
         (part.name, side.tables.get(name)) for part, side in sides.items() if part.kind == kind

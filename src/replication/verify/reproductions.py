@@ -15,15 +15,15 @@ from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.storage import write_text
 from replication.base.strict import shorten, unknown_key
-from replication.verify.differences import DECIDED_VERDICTS
-from replication.verify.receipt import REMEDY, Receipt, Runs, read_receipt
-from replication.verify.reference import (
+from replication.bundle.bundle import (
     FINGERPRINTS,
     MANIFEST,
     VERDICTS,
     find_references,
     reference_folder,
 )
+from replication.verify.differences import DECIDED_VERDICTS
+from replication.verify.receipt import REMEDY, Receipt, Runs, read_receipt
 from replication.verify.reference_summary import (
     Bits,
     ReferenceInShort,

@@ -10,12 +10,12 @@ from conftest import JOBS, ROOT
 from markdown_it import MarkdownIt
 
 from replication.base.markdown import Markdown, escape_markdown, table
+from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents.checklist import StudyResults
 from replication.documents.cited import _citable_values
 from replication.documents.claims import claims_page
 from replication.judge.scorecard import to_markdown as scorecard_as_markdown
 from replication.study.registry import Registry
-from replication.verify.reference import read_reference, reference_folder
 
 HOSTILE = "<script>x</script>\n\n# head\n\n[a](javascript:b) ![c](d) <e@f.org> &lt;g | <!-- h"
 RENDER = MarkdownIt("commonmark").enable("table").render
@@ -58,7 +58,7 @@ def test_a_cell_is_one_cell_and_may_be_markdown():
 
 
 def told(registry: Registry) -> StudyResults:
-    reference = read_reference(reference_folder(ROOT, "example"))[0]
+    reference = read_bundle(reference_folder(ROOT, "example"))[0]
     return StudyResults(replace(JOBS.studies["example"], registry=registry), reference)
 
 

@@ -24,12 +24,12 @@ from replication.base.process import (
     python_command,
     shell_variables,
 )
+from replication.bundle.machine import own_processor, processor
 from replication.figures.style import set_style
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.orders import Orders
 from replication.plan.stale_files import checksum_file
-from replication.verify.machine import own_processor, processor
 
 STUDY = Path(EXAMPLE).name
 ONE = {STUDY: STUDIES[STUDY]}

@@ -14,6 +14,7 @@ import scipy
 from conftest import JOBS, ROOT
 from scripts_for_authors import imported
 
+from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents.authors import (
     INTERVALS,
     MOST_LINES,
@@ -24,7 +25,6 @@ from replication.documents.authors import (
 )
 from replication.documents.checklist import StudyResults
 from replication.judge.statistics import sign_interval
-from replication.verify.reference import read_reference, reference_folder
 
 ALLOWED = {"numpy", "scipy", "torch", "math", "itertools", "fractions"}
 """Packages that a program may need."""
@@ -42,7 +42,7 @@ print(json.dumps(printed))
 @pytest.fixture(scope="module")
 def told():
     return [
-        StudyResults(study, read_reference(reference_folder(ROOT, name))[0])
+        StudyResults(study, read_bundle(reference_folder(ROOT, name))[0])
         for name, study in JOBS.studies.items()
         if study.registry.url
     ]

@@ -7,6 +7,7 @@ import pytest
 from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents import cited
 from replication.documents.checklist import StudyResults
 from replication.documents.cited import fill_document
@@ -14,7 +15,6 @@ from replication.judge.citation import fill_template
 from replication.judge.verdicts import Verdict
 from replication.study.claims import Statistical
 from replication.study.registry import Abstract, Sentence
-from replication.verify.reference import read_reference, reference_folder
 
 
 def test_a_document_is_made_from_its_template(tmp_path):
@@ -42,7 +42,7 @@ def studies():
 
 
 def with_reference(name):
-    return StudyResults(JOBS.studies[name], read_reference(reference_folder(ROOT, name))[0])
+    return StudyResults(JOBS.studies[name], read_bundle(reference_folder(ROOT, name))[0])
 
 
 def filled(template, studies, document="docs/example/notes.md"):

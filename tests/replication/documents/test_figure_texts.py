@@ -8,18 +8,13 @@ from click.testing import CliRunner
 from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import figure_path, find_references, read_bundle, reference_folder
 from replication.documents import generate
 from replication.documents.checklist import StudyResults
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.study.registry import SCORECARD
-from replication.verify.reference import (
-    figure_path,
-    find_references,
-    read_reference,
-    reference_folder,
-)
 
 FIGURES = [(study, name) for study in find_references(ROOT) for name in JOBS.studies[study].figures]
 
@@ -34,7 +29,7 @@ FIGURES = [(study, name) for study in find_references(ROOT) for name in JOBS.stu
 )
 def test_the_text_of_every_figure_is_checked(monkeypatch, caption, message):
     jobs = JOBS.studies["example"]
-    told = StudyResults(jobs, read_reference(reference_folder(ROOT, "example"))[0])
+    told = StudyResults(jobs, read_bundle(reference_folder(ROOT, "example"))[0])
     check_texts([told])
     text = jobs.registry.figures["fig2"]
     spoilt = text.model_copy(update={"caption": caption})
@@ -61,7 +56,7 @@ def test_the_text_of_every_figure_is_checked(monkeypatch, caption, message):
 )
 def test_what_stands_beside_a_mark_is_checked(changes, message):
     jobs = JOBS.studies["example"]
-    told = StudyResults(jobs, read_reference(reference_folder(ROOT, "example"))[0])
+    told = StudyResults(jobs, read_bundle(reference_folder(ROOT, "example"))[0])
     check_texts([told])
     [abstract] = jobs.registry.abstracts
     sentence = abstract.sentences[1].model_copy(update=changes)
@@ -85,7 +80,7 @@ def test_the_check_of_generated_files_checks_texts(monkeypatch):
 @pytest.mark.parametrize(("study", "name"), FIGURES)
 def test_every_text_is_cited_from_the_reference(study, name):
     jobs = JOBS.studies[study]
-    reference, _ = read_reference(reference_folder(ROOT, study))
+    reference, _ = read_bundle(reference_folder(ROOT, study))
     tables = reference.tables
     if name == SCORECARD:
         tables[figure_path(name)] = table_of_verdicts(jobs.registry, reference.verdicts)

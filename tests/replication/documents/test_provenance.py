@@ -12,10 +12,10 @@ import yaml
 from click.testing import CliRunner
 from conftest import FIGURE, JOBS, ROOT, Template
 
+from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents import crate
 from replication.study.claims import SHOWN, THEORY
 from replication.study.studies import find_studies
-from replication.verify.reference import read_reference, reference_folder
 
 CONTEXT = "https://w3id.org/ro/crate/1.1/context"
 ENTITIES = "https://bioschemas.org/"
@@ -264,7 +264,7 @@ def test_the_notes_count_every_claim_once_and_show_the_headlines(home):
     assert len(headed) == len(headlines.splitlines()) - 2 == 6
     assert all(words in headlines for words in headed)
     assert not any(claim.headline for claim in claims if claim.group not in (SHOWN, THEORY))
-    verdicts = read_reference(reference_folder(ROOT, study.study.name))[0].verdicts
+    verdicts = read_bundle(reference_folder(ROOT, study.study.name))[0].verdicts
     named = [row.split("|")[-2].strip() for row in failing.splitlines()[2:]]
     assert named == [
         f"[{claim.id}](claims.md#{claim.id})"

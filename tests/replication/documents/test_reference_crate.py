@@ -14,8 +14,8 @@ from rocrate.rocrate import ROCrate
 from test_provenance import no_network  # noqa: F401
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import find_references
 from replication.documents import reference_crate
-from replication.verify.reference import find_references
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from conftest import JOBS, ROOT
 
+from replication.bundle.bundle import EVIDENCE, read_bundle, reference_folder
+from replication.bundle.judged import judge_again
 from replication.judge.verdicts import HOLDING
 from replication.study.claims import Equivalence, Interval, Published, Test
-from replication.verify.reference import EVIDENCE, judge_again, read_reference, reference_folder
 
 STUDIES = [name for name, study in JOBS.studies.items() if study.registry.abstracts]
 FAR = 1000
@@ -67,7 +68,7 @@ def deciding_tests(study):
 def test_a_claim_that_decides_a_sentence_can_hold_and_can_fail(name):
     """No number of seeds, correction or range makes one answer impossible."""
     study = JOBS.studies[name]
-    evidence = read_reference(reference_folder(ROOT, name))[0].tables[EVIDENCE]
+    evidence = read_bundle(reference_folder(ROOT, name))[0].tables[EVIDENCE]
     tests, deciding = deciding_tests(study)
     assert deciding
     inside = verdicts_far(study, evidence, tests, is_inside=True)

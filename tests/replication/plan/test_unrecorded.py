@@ -12,9 +12,9 @@ from tiers import quick_first
 
 from replication.base.errors import InputError
 from replication.base.tables import write_table
+from replication.bundle.computed import read_computed
 from replication.plan.collecting import Edited
 from replication.plan.stale_files import has_record, in_short
-from replication.verify.collect import collect_results
 
 RERUNS = {"data": 1, "runs": 1, "metrics": 1, "table": 1, "figure": 1}
 TRAINS = {rule: 1 for rule in RERUNS if rule != "data"}
@@ -111,11 +111,11 @@ def test_what_people_read_is_made_anew_if_somebody_edited_it(project):
     before = {path: (project.folder / path).read_bytes() for path in EDITED}
     for path in EDITED:
         edit_unseen(project.folder / path)
-    _, refused = collect_results(JOBS, "example", project.folder)
+    _, refused = read_computed(JOBS, "example", project.folder)
     assert refused.keys() == EDITED.keys() - {"results/report/example/fig1.csv"}
     assert all(f"`snakemake --force {path}` makes it" in why for path, why in refused.items())
     project.run(*targets)
-    assert collect_results(JOBS, "example", project.folder)[1] == {}
+    assert read_computed(JOBS, "example", project.folder)[1] == {}
     made_anew = {path: (project.folder / path).read_bytes() for path in EDITED}
     del made_anew[PAGE], before[PAGE]  # it says when its jobs ran
     assert made_anew == before

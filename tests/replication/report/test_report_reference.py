@@ -15,6 +15,7 @@ from markupsafe import escape
 from report_folder import SVG
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import find_references, read_verdicts, reference_folder
 from replication.judge.abstract import (
     REST_OPEN,
     count_marks,
@@ -33,7 +34,6 @@ from replication.study.claims import GROUPS
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
 from replication.verify.history import VERDICT_COLUMNS
-from replication.verify.reference import find_references, read_verdicts, reference_folder
 
 STUDY = "example"
 LARGEST = 2_000_000

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from conftest import JOBS, ROOT
 
+from replication.bundle.bundle import read_verdicts, reference_folder
 from replication.judge.scorecard import read_verdict
 from replication.study.studies import find_studies
 from replication.testing.conformance import CHECKS
 from replication.testing.small import Processes, Small
-from replication.verify.reference import read_verdicts, reference_folder
 
 STUDIES = find_studies()
 WITHOUT_FORMULAS = {"scan_and_snap_text"}

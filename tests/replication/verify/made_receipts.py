@@ -7,15 +7,15 @@ from pathlib import Path
 from conftest import FIGURE, JOBS, ROOT
 
 from replication.base.provenance import digest
+from replication.bundle.bundle import FINGERPRINTS, read_bundle, reference_folder
 from replication.verify.issue import Verified, issue_receipt
 from replication.verify.receipt import Receipt, write_receipt
-from replication.verify.reference import FINGERPRINTS, read_reference, reference_folder
 from replication.verify.reproductions import FOLDER
 
 STUDY = Path(FIGURE).parent.name
 ONE = "2026-01-31-epyc.json"
 BY = "J. Roe, https://orcid.org/0000-0002-1825-0097"
-REFERENCE = read_reference(reference_folder(ROOT, STUDY))[0]
+REFERENCE = read_bundle(reference_folder(ROOT, STUDY))[0]
 RUNS = REFERENCE.tables[FINGERPRINTS]
 OTHER_BITS = RUNS.assign(digest=RUNS["digest"].str[::-1])
 

@@ -2,11 +2,13 @@
 
 import pandas as pd
 
+from replication.bundle.bundle import Bundle, Expected
+from replication.bundle.computed import collect_evidence
+from replication.bundle.judged import judge_again
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.study.claims import Interval
 from replication.verify.comparison import compare_with_reference, missing_parts
-from replication.verify.reference import Expected, Reference, collect_evidence, judge_again
 
 TEST = Interval(kind="interval", upper=0)
 EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
@@ -22,8 +24,8 @@ EXPECTED = Expected(
 FAMILIES = [{"T1": TEST}]
 
 
-def small_reference() -> Reference:
-    return Reference(
+def small_reference() -> Bundle:
+    return Bundle(
         tables={
             "figures/fig6.csv": FIGURE,
             "evidence.csv": collect_evidence({"T1": EVIDENCE}),
@@ -34,23 +36,23 @@ def small_reference() -> Reference:
     )
 
 
-def changed(reference: Reference, **parts: object) -> Reference:
-    return Reference(**vars(reference) | parts)
+def changed(reference: Bundle, **parts: object) -> Bundle:
+    return Bundle(**vars(reference) | parts)
 
 
-def with_table(reference: Reference, name: str, table: pd.DataFrame) -> Reference:
+def with_table(reference: Bundle, name: str, table: pd.DataFrame) -> Bundle:
     return changed(reference, tables=reference.tables | {name: table})
 
 
-def elsewhere(found: Reference) -> Reference:
+def elsewhere(found: Bundle) -> Bundle:
     """The same from another processor."""
     return changed(found, depends=found.depends | {"machine": {"cpu": "b"}})
 
 
-def rows(found: Reference, reference: Reference) -> list[dict[str, object]]:
+def rows(found: Bundle, reference: Bundle) -> list[dict[str, object]]:
     again = judge_again(reference.tables["evidence.csv"], FAMILIES)
     return [row._asdict() for row in compare_with_reference(found, reference, [], again)]
 
 
-def absent(there: Reference, expected: Expected) -> list[str]:
+def absent(there: Bundle, expected: Expected) -> list[str]:
     return [row.quantity for row in missing_parts("results", there, expected)]

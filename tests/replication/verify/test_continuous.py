@@ -16,17 +16,13 @@ from click.testing import CliRunner, Result
 from conftest import FIGURE, PRODUCT, ROOT, Template
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import Bundle, find_references, write_bundle
+from replication.bundle.computed import collect_evidence
 from replication.judge.verdicts import Comparison, Verdict
 from replication.verify import changed_numbers as changes
 from replication.verify import changed_pictures as pictures
 from replication.verify import history
 from replication.verify.levels import _write_found_results
-from replication.verify.reference import (
-    Reference,
-    collect_evidence,
-    find_references,
-    write_reference,
-)
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 SUMMARY = "1 of 1 hold; the value is -1"
@@ -62,26 +58,26 @@ DEPENDS = {
     "code": {},
     "machine": {"processor": "x86, of a kind", "python": "3.11.1", "numpy": "2.0.0"},
 }
-REFERENCE = Reference(
+REFERENCE = Bundle(
     TABLES, {"C1": VERDICT, "C2": VERDICT.model_copy(update={"claim": "C2"})}, DEPENDS
 )
 STUDIES = {"first": REFERENCE, "second": REFERENCE}
 """Two studies whose figures and claims have the same names."""
 
 
-def with_tables(**tables: pd.DataFrame | None) -> dict[str, Reference]:
+def with_tables(**tables: pd.DataFrame | None) -> dict[str, Bundle]:
     """The references with other tables of the second study; None removes one."""
     merged = TABLES | {f"figures/{name}.csv": table for name, table in tables.items()}
     kept = {name: table for name, table in merged.items() if table is not None}
-    return STUDIES | {"second": Reference(kept, REFERENCE.verdicts, DEPENDS)}
+    return STUDIES | {"second": Bundle(kept, REFERENCE.verdicts, DEPENDS)}
 
 
-def with_verdicts(verdicts: dict[str, Verdict]) -> dict[str, Reference]:
+def with_verdicts(verdicts: dict[str, Verdict]) -> dict[str, Bundle]:
     """The references with other verdicts of the second study."""
-    return STUDIES | {"second": Reference(TABLES, verdicts, DEPENDS)}
+    return STUDIES | {"second": Bundle(TABLES, verdicts, DEPENDS)}
 
 
-def told(before: dict[str, Reference], after: dict[str, Reference]) -> str:
+def told(before: dict[str, Bundle], after: dict[str, Bundle]) -> str:
     return changes.to_markdown(
         changes.changed_verdicts(before, after), changes.changed_numbers(before, after)
     )
@@ -151,7 +147,7 @@ def test_added_and_removed_claims_are_told():
 
 
 def test_equal_names_in_two_studies_are_told_apart():
-    moved = Reference(TABLES | {"figures/fig1.csv": FIG1.assign(std=0.5)}, {}, DEPENDS)
+    moved = Bundle(TABLES | {"figures/fig1.csv": FIG1.assign(std=0.5)}, {}, DEPENDS)
     after = {"first": moved, "second": moved}
     numbers, verdicts = (
         compared(STUDIES, after) for compared in (changes.changed_numbers, changes.changed_verdicts)
@@ -175,9 +171,9 @@ def test_an_added_study_is_told():
     assert changes.changed_numbers(one, STUDIES)["quantity"].tolist() == ["table", "table"]
 
 
-def write_all(root: Path, studies: dict[str, Reference]) -> None:
+def write_all(root: Path, studies: dict[str, Bundle]) -> None:
     for name, reference in studies.items():
-        write_reference(root / "results/reference" / name, reference)
+        write_bundle(root / "results/reference" / name, reference)
 
 
 def test_the_command_writes_both_files(tmp_path):
@@ -192,7 +188,7 @@ def test_the_command_writes_both_files(tmp_path):
     assert numbers[["study", "place"]].to_numpy().tolist() == [["second", "fig1"]]
 
 
-def found(folder: Path, studies: dict[str, Reference]) -> Path:
+def found(folder: Path, studies: dict[str, Bundle]) -> Path:
     for name, results in studies.items():
         _write_found_results(folder / "found" / name, results)
     return folder / "found"
@@ -227,14 +223,14 @@ def test_history_grows_by_one_set_of_rows_per_run(tmp_path):
 
 def test_a_level_without_verdicts_appends_runs_only(tmp_path):
     tables = {"fingerprints.csv": RUNS}
-    folder = found(tmp_path, {"first": Reference(tables, {}, DEPENDS)})
+    folder = found(tmp_path, {"first": Bundle(tables, {}, DEPENDS)})
     done = record(folder, tmp_path / "history", "2030-01-01T00:00:00Z", level="seed")
     assert done.exit_code == 0, done.output
     assert [path.name for path in (tmp_path / "history").iterdir()] == ["runs.csv"]
 
 
 def test_a_level_without_runs_appends_verdicts_only(tmp_path):
-    folder = found(tmp_path, {"first": Reference({}, REFERENCE.verdicts, DEPENDS)})
+    folder = found(tmp_path, {"first": Bundle({}, REFERENCE.verdicts, DEPENDS)})
     done = record(folder, tmp_path / "history", "2030-01-01T00:00:00Z", level="hash")
     assert done.exit_code == 0, done.output
     assert [path.name for path in (tmp_path / "history").iterdir()] == ["verdicts.csv"]
@@ -253,7 +249,7 @@ def test_a_run_is_recorded_once(tmp_path):
 def test_the_studies_of_one_moment_are_told_apart(tmp_path):
     """Each has its own numbers and its own way to tell runs apart."""
     other = RUNS.drop(columns="words").rename(columns={"loss": "norm"}).drop_duplicates("seed")
-    second = Reference(TABLES | {"fingerprints.csv": other}, REFERENCE.verdicts, DEPENDS)
+    second = Bundle(TABLES | {"fingerprints.csv": other}, REFERENCE.verdicts, DEPENDS)
     folder = found(tmp_path, {"first": REFERENCE, "second": second})
     done = record(folder, tmp_path, "2030-01-01T00:00:00Z")
     assert done.exit_code == 0, done.output

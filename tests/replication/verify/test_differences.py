@@ -21,16 +21,21 @@ from small_reference import (
 )
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import (
+    FINGERPRINTS,
+    Bundle,
+    Expected,
+    find_references,
+    read_bundle,
+    reference_folder,
+    run_keys,
+)
+from replication.bundle.computed import collect_evidence, expected_bundle
+from replication.bundle.machine import machine
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.study.registry import Registry
-from replication.verify.collect import (
-    expected_reference,
-    names_of_counts,
-    texts_among_numbers,
-    tolerances_of_study,
-)
-from replication.verify.comparison import compare_with_reference
+from replication.verify.comparison import compare_with_reference, texts_among_numbers
 from replication.verify.differences import (
     ACROSS_PROCESSORS,
     CONSTANT_COLUMNS,
@@ -40,17 +45,7 @@ from replication.verify.differences import (
     Difference,
     table_differences,
 )
-from replication.verify.machine import machine
-from replication.verify.reference import (
-    FINGERPRINTS,
-    Expected,
-    Reference,
-    collect_evidence,
-    find_references,
-    read_reference,
-    reference_folder,
-    run_keys,
-)
+from replication.verify.project import names_of_counts, tolerances_of_study
 from replication.verify.sentences import difference_sentences
 
 
@@ -248,7 +243,7 @@ def test_every_study_that_amplifies_rounding_is_verified_as_another_processor_co
 
 @pytest.fixture(scope="module")
 def references():
-    return {name: read_reference(reference_folder(ROOT, name))[0] for name in AMPLIFYING}
+    return {name: read_bundle(reference_folder(ROOT, name))[0] for name in AMPLIFYING}
 
 
 @pytest.mark.parametrize(("study", "experiment"), EXPERIMENTS)
@@ -265,7 +260,7 @@ def test_of_a_study_that_amplifies_rounding_every_seed_alone_may_be_like_another
     other = ordered.assign(**before.shift(1).fillna(before.shift(-1)).fillna(ordered[numbers]))
 
     def places(table: pd.DataFrame) -> set[str]:
-        found = Reference({FINGERPRINTS: table}, {}, whole.depends | {"machine": {"cpu": "b"}})
+        found = Bundle({FINGERPRINTS: table}, {}, whole.depends | {"machine": {"cpu": "b"}})
         return {
             row.quantity for row in compare_with_reference(found, whole, [], {}, others=OTHER_SEEDS)
         }
@@ -430,7 +425,7 @@ def test_what_is_compared_as_counts_is_there():
     for study in JOBS.studies.values():
         names = names_of_counts(study)
         assert len(names) >= len(study.registry.compared_as_counts)
-        assert names <= study.claims.keys() | expected_reference(study).tables
+        assert names <= study.claims.keys() | expected_bundle(study).tables
     data = study.registry.model_dump(mode="json") | {"compared_as_counts": ["C99"]}
     with pytest.raises(InputError, match="compared_as_counts: unknown key 'C99'"):
         Registry.parse(data, "registry")

@@ -9,6 +9,16 @@ import pytest
 from click.testing import CliRunner
 from conftest import DEFAULTS, JOBS, PAGE, STUDIES, Template
 
+from replication.bundle.bundle import EVIDENCE, PAPER_SCALE, Bundle, read_unchanged
+from replication.bundle.computed import collect_evidence
+from replication.bundle.judged import read_judged_reference
+from replication.bundle.judged import test_digests as digests_of_tests
+from replication.bundle.paper_scale import (
+    is_paper_scale,
+    judged_at_paper_scale,
+    verdicts_in_words,
+    with_paper_scale,
+)
 from replication.documents.checklist import StudyResults
 from replication.documents.claims import claims_page
 from replication.judge.verdicts import Verdict
@@ -16,21 +26,6 @@ from replication.plan.configuration import configure, merge, read_overlay
 from replication.plan.jobs import Jobs
 from replication.report.command import main as report
 from replication.study.claims import Equivalence
-from replication.verify.judged_reference import read_judged_reference
-from replication.verify.judged_reference import test_digests as digests_of_tests
-from replication.verify.paper_scale import (
-    is_paper_scale,
-    judged_at_paper_scale,
-    verdicts_in_words,
-    with_paper_scale,
-)
-from replication.verify.reference import (
-    EVIDENCE,
-    PAPER_SCALE,
-    Reference,
-    collect_evidence,
-    read_unchanged,
-)
 
 STUDY = "example"
 TRAINED = {"training": {"updates": 250}}
@@ -206,9 +201,7 @@ def told(study: str, evidence: pd.DataFrame, *verdicts: Verdict) -> dict[str, st
     kept = collect_evidence({str(name): rows for name, rows in evidence.groupby("claim")})
     there = {claim: Verdict.without_evidence(claim, "") for claim in kept["claim"]}
     there |= {verdict.claim: verdict for verdict in verdicts}
-    return verdicts_in_words(
-        JOBS.studies[study], Reference({EVIDENCE: kept}, there, {"settings": {}})
-    )
+    return verdicts_in_words(JOBS.studies[study], Bundle({EVIDENCE: kept}, there, {"settings": {}}))
 
 
 def test_a_few_seeds_have_an_interval_and_what_is_not_measured_its_reason():

@@ -12,6 +12,8 @@ from statsmodels.stats.power import TTestPower
 from tiers import quick_first
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import EVIDENCE, Bundle, reference_folder
+from replication.bundle.judged import read_judged_reference
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.plan.configuration import configure, read_overlays
@@ -21,7 +23,6 @@ from replication.plan.recorded_times import Records
 from replication.run import program
 from replication.study.claims import Equivalence, Interval
 from replication.study.studies import find_studies
-from replication.verify.judged_reference import read_judged_reference
 from replication.verify.power import (
     MOST_SEEDS,
     SENTENCE_HEADER,
@@ -32,7 +33,6 @@ from replication.verify.power import (
     plan_open_claims,
     sentence_rows,
 )
-from replication.verify.reference import EVIDENCE, Reference, reference_folder
 
 ROOT = Path(__file__).parents[3]
 
@@ -143,7 +143,7 @@ def test_only_what_is_open_is_planned_by_its_worst_comparison():
     table = pd.concat([seeds(1.0), seeds(1.5, 3).assign(cell="b"), seeds(2, 0.01).assign(cell="c")])
     table["value"] += study.claims[claim].test.lower
     verdicts = judge([Judged(claim, study.claims[claim].test, table)])
-    reference = Reference({EVIDENCE: table.assign(claim=claim)}, verdicts, {})
+    reference = Bundle({EVIDENCE: table.assign(claim=claim)}, verdicts, {})
     found = list(claim_rows(study, plan_open_claims(study, reference), verdicts, Records()))
     if verdicts[claim].verdict == "replicated":
         assert found == []

@@ -24,13 +24,14 @@ from made_receipts import (
 )
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import FINGERPRINTS, reference_folder
+from replication.bundle.machine import gpu
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
 from replication.verify import issue as issuing
 from replication.verify.differences import Difference
 from replication.verify.issue import Verified, _code_state, issue_receipt
 from replication.verify.levels import main
-from replication.verify.machine import gpu
 from replication.verify.receipt import (
     MOST_LISTED,
     Code,
@@ -39,7 +40,6 @@ from replication.verify.receipt import (
     read_receipt,
     write_receipt,
 )
-from replication.verify.reference import FINGERPRINTS, reference_folder
 from replication.verify.reference_summary import reference_digest
 from replication.verify.reproductions import COLUMNS, FOLDER, all_reproductions
 

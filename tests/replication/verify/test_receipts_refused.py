@@ -11,9 +11,9 @@ from conftest import ROOT
 from made_receipts import AMENDED, ONE, STUDY, TOLD, project_with_receipt, rewritten, told
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import reference_folder
 from replication.verify.differences import Difference
 from replication.verify.receipt import MOST_BYTES, Receipt, write_receipt
-from replication.verify.reference import reference_folder
 from replication.verify.reference_summary import ReferenceInShort, read_in_short, to_json
 from replication.verify.reproductions import (
     EARLIER_FOLDER,

@@ -12,12 +12,12 @@ from made_receipts import BY, ONE, REFERENCE, STUDY, found, project_with_receipt
 from report_folder import Folder
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import reference_folder, write_bundle
 from replication.documents.scorecards import reproduction_lines
 from replication.report.verifications import read_history, verifications
 from replication.verify.differences import Difference
 from replication.verify.history import append_rows, verdict_rows
 from replication.verify.receipt import write_receipt
-from replication.verify.reference import reference_folder, write_reference
 from replication.verify.reference_summary import read_in_short, reference_digest
 from replication.verify.reproductions import (
     COLUMNS,
@@ -96,7 +96,7 @@ def test_a_receipt_of_an_earlier_statement_is_no_other_verdict(tmp_path, monkeyp
     receipt, verdict = told(), REFERENCE.verdicts["C1"].model_copy(update={"claim": "T2a"})
     monkeypatch.chdir(tmp_path)
     folder = reference_folder(tmp_path, "paper")
-    write_reference(folder, replace(REFERENCE, verdicts={"T2a": verdict}))
+    write_bundle(folder, replace(REFERENCE, verdicts={"T2a": verdict}))
     judged = {"T2a": receipt.verdicts["C1"]}
     update = {"study": "paper", "verdicts": judged, "reference": reference_digest(folder)}
     write_receipt(tmp_path / FOLDER / "paper" / ONE, receipt.model_copy(update=update))
@@ -105,7 +105,7 @@ def test_a_receipt_of_an_earlier_statement_is_no_other_verdict(tmp_path, monkeyp
 
     record_earlier(tmp_path, "paper", *read_in_short(folder))
     restated = verdict.model_copy(update={"verdict": "in part"})
-    write_reference(folder, replace(REFERENCE, verdicts={"T2a": restated}))
+    write_bundle(folder, replace(REFERENCE, verdicts={"T2a": restated}))
     (item,) = reproductions(tmp_path, "paper")
     assert (item.is_current, item.restated) == (False, {"T2a"})
     html = page.html()

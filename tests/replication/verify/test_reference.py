@@ -15,15 +15,11 @@ from small_reference import (
 )
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import RARE_COLUMNS, read_bundle, write_bundle
+from replication.bundle.computed import collect_evidence
+from replication.bundle.judged import judge_again
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.verify.reference import (
-    RARE_COLUMNS,
-    collect_evidence,
-    judge_again,
-    read_reference,
-    write_reference,
-)
 
 
 @pytest.fixture
@@ -32,8 +28,8 @@ def reference():
 
 
 def test_a_reference_is_read_as_it_was_written(reference, tmp_path):
-    write_reference(tmp_path, reference)
-    read, edited = read_reference(tmp_path)
+    write_bundle(tmp_path, reference)
+    read, edited = read_bundle(tmp_path)
     assert edited == []
     assert read.verdicts == reference.verdicts
     assert rows(reference, read) == []
@@ -52,8 +48,8 @@ def test_what_is_rare_in_evidence_is_kept_where_it_is(reference, tmp_path, colum
     assert "diverged" not in reference.tables["evidence.csv"]
     told = collect_evidence({"T1": judged.evidence, "T2": EVIDENCE})
     assert [name for name in told if name in RARE_COLUMNS] == [*columns][-1:]
-    write_reference(tmp_path, with_table(reference, "evidence.csv", told))
-    (read, edited) = read_reference(tmp_path)
+    write_bundle(tmp_path, with_table(reference, "evidence.csv", told))
+    (read, edited) = read_bundle(tmp_path)
     assert edited == []
     again = judge_again(read.tables["evidence.csv"], [{"T1": TEST}])
     assert again == judge([judged])
@@ -61,18 +57,18 @@ def test_what_is_rare_in_evidence_is_kept_where_it_is(reference, tmp_path, colum
 
 
 def test_a_new_reference_leaves_nothing_of_the_old_one(reference, tmp_path):
-    write_reference(tmp_path, reference)
-    write_reference(
+    write_bundle(tmp_path, reference)
+    write_bundle(
         tmp_path, changed(reference, tables={"evidence.csv": reference.tables["evidence.csv"]})
     )
     assert not (tmp_path / "figures/fig6.csv").exists()
 
 
 def test_verdict_edited_by_hand_is_named_even_if_the_manifest_was_edited_too(reference, tmp_path):
-    write_reference(tmp_path, reference)
+    write_bundle(tmp_path, reference)
     file = tmp_path / "verdicts.json"
     file.write_text(file.read_text().replace('"replicated"', '"does not hold"'))
-    read, edited = read_reference(tmp_path)
+    read, edited = read_bundle(tmp_path)
     assert edited == ["verdicts.json"]
     (row,) = rows(changed(reference, verdicts={}), read)
     assert row["quantity"] == "verdict on T1"
@@ -100,22 +96,22 @@ def test_dropped_runs_and_evidence_are_named(reference):
 
 
 def test_a_foreign_file_in_the_reference_is_named(reference, tmp_path):
-    write_reference(tmp_path, reference)
+    write_bundle(tmp_path, reference)
     (tmp_path / "figures/fig7.csv").write_text("x\n1\n")
-    assert read_reference(tmp_path)[1] == ["figures/fig7.csv"]
+    assert read_bundle(tmp_path)[1] == ["figures/fig7.csv"]
 
 
 def test_digests_that_look_like_numbers_stay_texts(reference, tmp_path):
     runs = RUNS.assign(digest=["0123456789012345", "123e456789012345"])
-    write_reference(tmp_path, with_table(reference, "fingerprints.csv", runs))
-    assert read_reference(tmp_path)[0].tables["fingerprints.csv"]["digest"].equals(runs["digest"])
+    write_bundle(tmp_path, with_table(reference, "fingerprints.csv", runs))
+    assert read_bundle(tmp_path)[0].tables["fingerprints.csv"]["digest"].equals(runs["digest"])
 
 
 def test_evidence_edited_by_hand_is_named(reference, tmp_path):
-    write_reference(tmp_path, reference)
+    write_bundle(tmp_path, reference)
     file = tmp_path / "evidence.csv"
     file.write_text(file.read_text().replace("-1.1", "9.1"))
-    read, edited = read_reference(tmp_path)
+    read, edited = read_bundle(tmp_path)
     assert edited == ["evidence.csv"]
     quantities = {row["quantity"] for row in rows(reference, read)}
     assert "verdict on T1" in quantities
@@ -144,8 +140,8 @@ def edit(path, old, new):
     ],
 )
 def test_a_damaged_reference_is_refused(reference, tmp_path, damage):
-    write_reference(tmp_path, reference)
+    write_bundle(tmp_path, reference)
     damage(tmp_path)
     with pytest.raises(InputError) as error:
-        read_reference(tmp_path)
+        read_bundle(tmp_path)
     assert str(tmp_path) in error.value.message

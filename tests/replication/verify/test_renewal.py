@@ -8,25 +8,19 @@ import pytest
 from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
+from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle, read_bundle, reference_folder
+from replication.bundle.computed import dependencies
 from replication.judge.verdicts import Verdict
-from replication.verify.collect import dependencies
-from replication.verify.reference import (
-    EVIDENCE,
-    FINGERPRINTS,
-    Reference,
-    read_reference,
-    reference_folder,
-)
 from replication.verify.renewal import renew_reference, restamp_reference
 
 STUDY = JOBS.studies["example"]
 KEPT = replace(
-    read_reference(reference_folder(ROOT, "example"))[0], depends=dependencies(JOBS, "example")
+    read_bundle(reference_folder(ROOT, "example"))[0], depends=dependencies(JOBS, "example")
 )
-NOTHING = Reference({}, {}, KEPT.depends)
+NOTHING = Bundle({}, {}, KEPT.depends)
 
 
-def with_settings(reference: Reference, **changes: str | None) -> Reference:
+def with_settings(reference: Bundle, **changes: str | None) -> Bundle:
     """The same, made with other settings of some parts, or without them."""
     settings = KEPT.depends["settings"] | {
         name.replace("_", " "): digest for name, digest in changes.items()
@@ -108,7 +102,7 @@ def test_a_claim_that_could_not_be_measured_stays_so():
 
 def test_a_reference_of_two_processors_names_both():
     other = replace(KEPT, depends=KEPT.depends | {"machine": {"processor": "a", "torch": "1"}})
-    here = Reference(
+    here = Bundle(
         {"figures/fig1.csv": KEPT.tables["figures/fig1.csv"]},
         {},
         KEPT.depends | {"machine": {"processor": "b", "torch": "1"}},

@@ -15,19 +15,14 @@ import yaml
 from conftest import DEFAULTS, FIGURE, JOBS, ROOT, STUDIES, Project, Template
 
 from replication.base.storage import PROVENANCE
+from replication.bundle.bundle import find_references, read_bundle, reference_folder, write_bundle
+from replication.bundle.computed import collect_fingerprints
 from replication.judge.scorecard import read_verdict, write_verdict
 from replication.plan.configuration import configure, merge, read_overlay
 from replication.plan.stale_files import checksum, checksum_file
 from replication.verify import levels
 from replication.verify.project import _overlay_with_removals
 from replication.verify.receipt import Receipt, read_receipt
-from replication.verify.reference import (
-    collect_fingerprints,
-    find_references,
-    read_reference,
-    reference_folder,
-    write_reference,
-)
 from replication.verify.reference_summary import reference_digest
 from replication.verify.reproductions import EARLIER_FOLDER, reproductions
 
@@ -316,7 +311,7 @@ def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
     assert "Equal to the reference: 2 fingerprints of runs" in output
     assert not re.search(r"^[A-Z]\d+ +(replicated|open)", output, re.MULTILINE)
     assert re.search(r"^[A-Z]\d+ +(replicated|open)", verify(clone), re.MULTILINE)
-    runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
+    runs = read_bundle(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
     assert sorted(runs["experiment"]) == ["printed", "replication"]
     assert not (clone.folder / f"results/{STUDY}").exists()
 
@@ -329,7 +324,7 @@ def test_experiments_are_drawn_that_fit_into_the_minutes(clone):
     assert "One seed of experiments, drawn with --draw 3" in output
     assert f"1 of 2 experiments of {STUDY} will take about 0 minutes of one processor" in output
     assert "Left out, as they do not fit: replication\n" in output
-    runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
+    runs = read_bundle(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
     assert [*runs["experiment"]] == ["printed"]
     output = verify(clone, *limit, "10")
     told = "will take about 10 minutes of one processor, and at least 10 on any number"
@@ -466,11 +461,11 @@ def test_a_study_without_experiments_has_no_fingerprints():
 
 
 def test_fingerprints_of_32_bits_are_read_as_they_were_found(computed, tmp_path):
-    reference, _ = read_reference(reference_folder(computed.folder, STUDY))
+    reference, _ = read_bundle(reference_folder(computed.folder, STUDY))
     runs = pd.DataFrame({"seed": [1], "digest": ["0"], "loss": np.array([0.1], np.float32)})
     found = collect_fingerprints({"e": runs})
-    write_reference(
+    write_bundle(
         tmp_path,
         type(reference)({**reference.tables, "fingerprints.csv": found}, {}, reference.depends),
     )
-    assert read_reference(tmp_path)[0].tables["fingerprints.csv"].equals(found)
+    assert read_bundle(tmp_path)[0].tables["fingerprints.csv"].equals(found)

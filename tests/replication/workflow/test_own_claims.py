@@ -12,6 +12,8 @@ from report_folder import TEXT, Folder, comparison
 from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.base.tables import write_table
+from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle
+from replication.bundle.computed import expected_bundle, settings_digests
 from replication.judge import scorecard
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure, merge
@@ -24,9 +26,7 @@ from replication.study.claims import OWN
 from replication.study.contract import Measured
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
-from replication.verify.collect import expected_reference, settings_digests
 from replication.verify.levels import _expected_by_default_too, _without_additions
-from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference
 from transformer_dynamics.example.claims import learning
 
 STUDY = "example"
@@ -242,15 +242,15 @@ def test_it_is_not_compared_with_the_reference():
         EVIDENCE: pd.DataFrame({"claim": ["C2", "U1"], "value": [1, 2]}),
         FINGERPRINTS: pd.DataFrame({"experiment": ["printed", "slow"], "seed": [1, 1]}),
     }
-    reference = Reference(tables, verdicts, {"settings": settings_digests(default, STUDY)})
+    reference = Bundle(tables, verdicts, {"settings": settings_digests(default, STUDY)})
     current = _without_additions(
-        Reference(tables, verdicts, {"settings": settings_digests(found, STUDY)}), reference
+        Bundle(tables, verdicts, {"settings": settings_digests(found, STUDY)}), reference
     )
     assert list(current.verdicts) == ["C2"]
     assert current.tables[EVIDENCE]["claim"].tolist() == ["C2"]
     assert current.tables[FINGERPRINTS]["experiment"].tolist() == ["printed"]
-    due = expected_reference(default.studies[STUDY])
-    also = _expected_by_default_too(expected_reference(found.studies[STUDY]), due)
+    due = expected_bundle(default.studies[STUDY])
+    also = _expected_by_default_too(expected_bundle(found.studies[STUDY]), due)
     assert (also.tables, also.claims) == (due.tables, due.claims)
     assert also.runs.equals(due.runs)
 

@@ -15,7 +15,7 @@ from runner import Runner
 
 from replication.__main__ import COMMANDS
 from replication.base.code_digest import reach
-from replication.verify.reference import find_references
+from replication.bundle.bundle import find_references
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 RECORDER = """\

@@ -10,6 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from replication.bundle.bundle import (
+    EVIDENCE,
+    PAPER_SCALE,
+    Bundle,
+    read_unchanged,
+    reference_folder,
+)
+from replication.bundle.judged import judge_again, test_digests, tests_by_family
 from replication.judge.abstract import joint_mark
 from replication.judge.comparisons import sample_sizes
 from replication.judge.verdicts import Verdict
@@ -21,16 +29,6 @@ from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import StudySettings
 from replication.study.registry import Sentence
 from replication.study.studies import Study
-from replication.verify.collect import tests_by_family
-from replication.verify.judged_reference import test_digests
-from replication.verify.reference import (
-    EVIDENCE,
-    PAPER_SCALE,
-    Reference,
-    judge_again,
-    read_unchanged,
-    reference_folder,
-)
 
 SEED_KEYS = {"seed", "seeds", "first", "count"}
 """Keys of settings that choose seeds."""
@@ -78,7 +76,7 @@ def judged_at_paper_scale(study: StudyJobs) -> StudyJobs:
     return replace(study, registry=registry)
 
 
-def verdicts_in_words(study: StudyJobs, reference: Reference) -> dict[str, str]:
+def verdicts_in_words(study: StudyJobs, reference: Bundle) -> dict[str, str]:
     """Return verdicts by number of the claim, and marks by words of the sentence.
 
     Args:

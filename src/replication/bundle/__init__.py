@@ -1,0 +1,7 @@
+"""The bundle of a study: its numbers and verdicts, as a run leaves them or as git keeps them.
+
+Everything that shows or compares results reads bundles: pages, documents, verification, crates.
+A reference is a bundle in git.
+"""
+
+__all__ = ["bundle", "computed", "judged", "machine", "paper_scale"]
