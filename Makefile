@@ -81,7 +81,7 @@ faults: tools
 
 # After a run that was killed outright; then the same command again.
 recover: environment
-	$(RUN) python -m replication recover
+	$(RUN) snakemake --unlock
 
 lint: tools
 	$(RUN) ruff check

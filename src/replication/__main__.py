@@ -16,8 +16,6 @@ from replication.base.installation import (
 
 COMMANDS = {
     "changes": "replication.verify.changed_numbers",
-    "check": "replication.plan.check_overlays",
-    "crate": "replication.documents.reference_crate",
     "fetch": "replication.run.fetch",
     "generate": "replication.documents.generate",
     "history": "replication.verify.history",
@@ -26,14 +24,11 @@ COMMANDS = {
     "pictures": "replication.verify.changed_pictures",
     "power": "replication.verify.power",
     "quick": "replication.testing.quick",
-    "recover": "replication.plan.recover",
     "report": "replication.report.command",
     "settings": "replication.plan.show_settings",
-    "slurm": "replication.plan.slurm",
     "targets": "replication.plan.list_targets",
     "times": "replication.plan.record_times",
     "verify": "replication.verify.levels",
-    "watch": "replication.testing.watch",
 }
 """Module of each command, which has a function `main`."""
 OF_NO_PROJECT = frozenset({"lock", "new"})

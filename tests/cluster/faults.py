@@ -113,8 +113,7 @@ def controller_killed(project: ClusterProject) -> Outcome:
         job.number for job in before
     ]
     began = time.monotonic()
-    said = project.program("replication.plan.slurm", "wait")
-    assert said.startswith("waiting for ")
+    wait_until(lambda: not waiting(project), "the jobs that were left are done")
     return resumed("SIGKILL of Snakemake", project, began)
 
 

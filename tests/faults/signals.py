@@ -3,8 +3,6 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from faults.outcome import Outcome
 
 
 def killed(project: Project, times: int = 50, quick: bool = False) -> Outcome:
-    """SIGKILL to Snakemake and all its jobs; `recover`, then the same command again."""
+    """SIGKILL to Snakemake and all its jobs; unlock, then the same command again."""
     return stopped(project, "SIGKILL", "of Snakemake and its jobs", times, quick)
 
 
@@ -91,11 +89,5 @@ def alive(project: Project) -> list[int]:
 
 
 def recover(project: Project, place: Path | None = None) -> None:
-    """The one command after a kill: `make recover`, for the project or another working folder."""
-    subprocess.run(
-        [sys.executable, "-m", "replication.plan.recover", str(place or project.folder)],
-        cwd=project.folder,
-        env=project.environment,
-        check=True,
-        capture_output=True,
-    )
+    """What `make recover` does after a kill, for the project or another working folder."""
+    project.run("--unlock", *(["--directory", str(place)] if place else []))

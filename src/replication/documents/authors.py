@@ -14,7 +14,7 @@ import pandas as pd
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.bundle.bundle import EVIDENCE
-from replication.documents.checklist import StudyResults, study_page
+from replication.documents.study_results import StudyResults, study_page
 from replication.judge.statistics import sign_interval, t_interval
 from replication.judge.verdicts import HOLDING, Verdict
 from replication.judge.wording import estimate_and_range

@@ -43,7 +43,6 @@ from replication.base.citation_file import read_citation_file
 from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.bundle.bundle import Bundle, figure_path
-from replication.documents.checklist import StudyResults, study_page
 from replication.documents.claims import ABSTRACT, claim_links
 from replication.documents.licences import licence_lines
 from replication.documents.scorecards import (
@@ -52,6 +51,7 @@ from replication.documents.scorecards import (
     lines_not_holding,
     reproduction_lines,
 )
+from replication.documents.study_results import StudyResults, study_page
 from replication.documents.typed_numbers import typed_numbers_in_document
 from replication.judge.abstract import (
     MARKS,

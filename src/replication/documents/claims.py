@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.authors import disputed_claims
-from replication.documents.checklist import StudyResults, study_page
 from replication.documents.methods import methods_table
+from replication.documents.study_results import StudyResults, study_page
 from replication.judge.abstract import Link, MarkedSentence, abstract_lines, both_scales
 from replication.judge.verdicts import Verdict
 from replication.judge.wording import DECLARED_LATE, estimate_and_range, least_favourable

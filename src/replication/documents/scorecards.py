@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from replication.base.markdown import Markdown, table
-from replication.documents.checklist import StudyResults
 from replication.documents.claims import claim_links
+from replication.documents.study_results import StudyResults
 from replication.judge.verdicts import NOT_HOLDING, OUTCOMES, Verdict
 from replication.judge.wording import estimate_and_range, how_much
 from replication.study.claims import GROUPS, SHOWN, THEORY, Claim

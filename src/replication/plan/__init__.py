@@ -5,7 +5,6 @@ name. No module here computes a result.
 """
 
 __all__ = [
-    "check_overlays",
     "collecting",
     "command_line",
     "configuration",
@@ -19,7 +18,6 @@ __all__ = [
     "paper_settings",
     "progress",
     "recorded_times",
-    "recover",
     "rule_inputs",
     "schema",
     "show_settings",

@@ -98,32 +98,6 @@ class Method(Strict):
     """Figures that depend on the choice; none if all do."""
 
 
-class Checklist(Strict):
-    """Answers to the Machine Learning Reproducibility Checklist that no setting holds.
-
-    Paths of files are relative to the study's folder.
-    """
-
-    model: Text
-    """File that defines the model."""
-    data: Text
-    """File that draws the data, or names their source."""
-    preprocessing: Text
-    """File that turns the data into training data."""
-    training: Text
-    """File that trains."""
-    evaluation: Text
-    """File that measures."""
-    splits: Text
-    """Split of the data into training, validation and test."""
-    excluded: Text
-    """Data that were left out."""
-    selection: Text
-    """Choice of the hyper-parameters."""
-    run: Text
-    """Unit that has one fingerprint."""
-
-
 def _check_authors(text: str) -> str:
     if not all(any(map(str.isalpha, name)) for name in _split_names(text)):
         raise ValueError("a name is missing; write names, and a comma or 'and' between two of them")
@@ -288,8 +262,6 @@ class Registry(Strict):
     """Conference or journal."""
     url: Text | None = None
     """Address of the paper."""
-    checklist: Checklist | None = None
-    """Answers to the reproducibility checklist."""
     figures: dict[str, FigureText]
     """Texts of the figures, the paper's and ours, by kind. A figure that shares its kind with
     others may have texts of its own, by its name."""

@@ -1,7 +1,7 @@
 """Conformance: what every study must do to be computed, judged and drawn.
 
-One function runs all checks on anybody's study. Two commands help to write one: `quick` computes
-it at its smallest scale, `watch` draws a figure again when a file changes.
+One function runs all checks on anybody's study. The command `quick` computes one at its smallest
+scale.
 """
 
-__all__ = ["conformance", "quick", "small", "watch"]
+__all__ = ["conformance", "quick", "small"]

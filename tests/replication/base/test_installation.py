@@ -30,7 +30,7 @@ def other(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["verify", "times", "generate", "targets", "crate", "recover"])
+@pytest.mark.parametrize("command", ["verify", "report", "generate", "quick", "targets"])
 @pytest.mark.parametrize("below", [".", "results/deep"])
 def test_a_command_in_one_clone_with_the_environment_of_another_is_refused(
     other, monkeypatch, command, below

@@ -11,9 +11,9 @@ from markdown_it import MarkdownIt
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.bundle.bundle import read_bundle, reference_folder
-from replication.documents.checklist import StudyResults
 from replication.documents.cited import _citable_values
 from replication.documents.claims import claims_page
+from replication.documents.study_results import StudyResults
 from replication.judge.scorecard import to_markdown as scorecard_as_markdown
 from replication.study.registry import Registry
 

@@ -23,7 +23,7 @@ from replication.documents.authors import (
     find_script,
     is_author_page,
 )
-from replication.documents.checklist import StudyResults
+from replication.documents.study_results import StudyResults
 from replication.judge.statistics import sign_interval
 
 ALLOWED = {"numpy", "scipy", "torch", "math", "itertools", "fractions"}

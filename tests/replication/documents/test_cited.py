@@ -9,11 +9,11 @@ from conftest import JOBS, ROOT
 from replication.base.errors import InputError
 from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents import cited
-from replication.documents.checklist import StudyResults
 from replication.documents.cited import fill_document
+from replication.documents.study_results import StudyResults
 from replication.judge.citation import fill_template
 from replication.judge.verdicts import Verdict
-from replication.study.claims import Statistical
+from replication.study.claims import SHOWN, THEORY, Statistical
 from replication.study.registry import Abstract, Sentence
 
 
@@ -132,3 +132,27 @@ def test_open_claims_have_the_seeds_that_would_decide_them(studies):
     assert {row.split("]")[0].removeprefix("| [") for row in rows} == open_claims
     with pytest.raises(InputError, match="there is no study nothing"):
         filled('{{ needed_seeds("nothing") }}', studies)
+
+
+def test_the_notes_count_every_claim_once_and_show_the_headlines():
+    text = (ROOT / "docs/scan_and_snap/notes.md").read_text()
+    tables = [part for part in text.split("\n\n") if part.startswith("|")]
+    headlines, failing, counts = tables[:3]
+    cells = (cell.strip() for row in counts.splitlines()[2:] for cell in row.split("|"))
+    numbers = [int(cell) for cell in cells if cell.isdigit()]
+    study = JOBS.studies["scan_and_snap"]
+    claims = study.registry.claims
+    assert sum(numbers) == len(claims)
+    headed = [claim.headline for claim in claims if claim.headline]
+    assert len(headed) == len(headlines.splitlines()) - 2 == 6
+    assert all(words in headlines for words in headed)
+    assert not any(claim.headline for claim in claims if claim.group not in (SHOWN, THEORY))
+    verdicts = read_bundle(reference_folder(ROOT, study.study.name))[0].verdicts
+    named = [row.split("|")[-2].strip() for row in failing.splitlines()[2:]]
+    assert named == [
+        f"[{claim.id}](claims.md#{claim.id})"
+        for claim in claims
+        if claim.group in (SHOWN, THEORY)
+        and claim.id in verdicts
+        and verdicts[claim.id].verdict in {"in part", "does not hold", "open"}
+    ]

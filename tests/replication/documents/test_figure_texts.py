@@ -10,9 +10,9 @@ from conftest import JOBS, ROOT
 from replication.base.errors import InputError
 from replication.bundle.bundle import figure_path, find_references, read_bundle, reference_folder
 from replication.documents import generate
-from replication.documents.checklist import StudyResults
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
+from replication.documents.study_results import StudyResults
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.study.registry import SCORECARD
 

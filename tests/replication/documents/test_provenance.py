@@ -1,4 +1,4 @@
-"""What was computed, told to others: the RO-Crate, the CODECHECK manifest and the checklist."""
+"""What was computed, told to others as an RO-Crate."""
 
 import io
 import json
@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 import requests
-import yaml
 from click.testing import CliRunner
-from conftest import FIGURE, JOBS, ROOT, Template
+from conftest import FIGURE, Template
 
-from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents import crate
-from replication.study.claims import SHOWN, THEORY
 from replication.study.studies import find_studies
 
 CONTEXT = "https://w3id.org/ro/crate/1.1/context"
@@ -187,89 +184,17 @@ def test_each_program_of_the_run_is_named_with_its_version(computed):
     named = {tool["name"]: tool["softwareVersion"] for tool in tools.values()}
     assert programs <= named.keys()
     assert all(len(named[program]) == 12 for program in programs)
-    assert crate.RUN_MODULE not in named
+    assert "replication.run.program" not in named
 
 
 def test_the_crate_is_called_by_the_paper(computed, tmp_path, monkeypatch):
     """As all studies are here, but not in the project."""
     monkeypatch.chdir(computed.folder)
-    written = tmp_path / "crate.json"
-    done = CliRunner().invoke(crate.main, ["--output", str(written)])
+    monkeypatch.setattr(crate, "OUTPUT", str(tmp_path / "crate.json"))
+    done = CliRunner().invoke(crate.main, [])
     assert done.exit_code == 0, done.output
-    root = entities(json.loads(written.read_text()))["./"]
+    root = entities(json.loads((tmp_path / "crate.json").read_text()))["./"]
     default = [study for study in find_studies().values() if study.is_default]
     assert root["name"].startswith("Replication of ")
     for study in default:
         assert crate.read_registry(study.folder / "registry.yaml").title in root["name"]
-
-
-@pytest.fixture(scope="module")
-def home() -> list:
-    """The studies of the paper whose figures stand in `figures/` itself."""
-    studies = JOBS.studies.values()
-    return [study for study in studies if study.study.is_home]
-
-
-def test_codecheck_lists_every_figure_and_no_file_twice(home):
-    written = yaml.safe_load((ROOT / "codecheck.yml").read_text())
-    files = [item["file"] for item in written["manifest"]]
-    assert len(files) == len(set(files))
-    for study in home:
-        assert f"results/{study.study.name}/verdicts.md" in files
-        for name in study.figures:
-            assert {f"figures/{name}.pdf", f"figures/{name}.csv"} <= set(files)
-    assert "figures/fig7.pdf" in files
-    assert "figures/fig10.pdf" in files
-    assert written["paper"]["authors"][0] == {"name": "Yuandong Tian"}
-    assert (ROOT / "codecheck.yml").read_text().count("\n---\n") == 1
-
-
-def checklist_items() -> list[dict]:
-    written = yaml.safe_load((ROOT / "docs/reproducibility_checklist.yaml").read_text())
-    return [item for section in written.values() if isinstance(section, list) for item in section]
-
-
-def test_the_checklist_answers_everything_and_points_to_files():
-    items = checklist_items()
-    assert len(items) == 21
-    for item in items:
-        assert item["answer"] in {"yes", "no", "not applicable"}
-        places = item["where"] if isinstance(item["where"], list) else [item["where"]]
-        assert places
-        assert [place for place in places if not (ROOT / place).exists()] == []
-        assert item["answer"] == "yes" or item["reason"]
-
-
-def test_the_checklist_counts_the_runs_of_the_reference(home):
-    """Independently of the fingerprints: by the seeds behind a figure's numbers."""
-    import pandas as pd
-
-    (runs,) = [item["runs"] for item in checklist_items() if "runs" in item]
-    assert runs.keys() == {study.study.name for study in home}
-    table = pd.read_csv(ROOT / "results/reference/scan_and_snap/figures/fig6.csv")
-    cells = len(table[["eta_z", "ratio"]].drop_duplicates())
-    assert runs["scan_and_snap"]["syn_medium"] * cells == table["n_seeds"].sum()
-
-
-def test_the_notes_count_every_claim_once_and_show_the_headlines(home):
-    text = (ROOT / "docs/scan_and_snap/notes.md").read_text()
-    tables = [part for part in text.split("\n\n") if part.startswith("|")]
-    headlines, failing, counts = tables[:3]
-    cells = (cell.strip() for row in counts.splitlines()[2:] for cell in row.split("|"))
-    numbers = [int(cell) for cell in cells if cell.isdigit()]
-    (study,) = (study for study in home if study.study.name == "scan_and_snap")
-    claims = study.registry.claims
-    assert sum(numbers) == len(claims)
-    headed = [claim.headline for claim in claims if claim.headline]
-    assert len(headed) == len(headlines.splitlines()) - 2 == 6
-    assert all(words in headlines for words in headed)
-    assert not any(claim.headline for claim in claims if claim.group not in (SHOWN, THEORY))
-    verdicts = read_bundle(reference_folder(ROOT, study.study.name))[0].verdicts
-    named = [row.split("|")[-2].strip() for row in failing.splitlines()[2:]]
-    assert named == [
-        f"[{claim.id}](claims.md#{claim.id})"
-        for claim in claims
-        if claim.group in (SHOWN, THEORY)
-        and claim.id in verdicts
-        and verdicts[claim.id].verdict in {"in part", "does not hold", "open"}
-    ]

@@ -97,3 +97,14 @@ def test_an_overlay_may_name_the_study_that_snakemake_makes(tmp_path):
     overlay = tmp_path / "mine.yaml"
     overlay.write_text("study: example")
     assert printed(show_settings.main, "--configfile", str(overlay), "example")[0] == 0
+
+
+def test_an_overlay_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "broken.yaml").write_bytes(b"\x80\x00")
+    for name, said in (
+        ("broken.yaml", "broken.yaml: cannot be read ('utf-8' codec"),
+        ("none.yaml", "none.yaml: cannot be read (No such file or directory); name another"),
+    ):
+        words = ("--configfile", str(tmp_path / name), "example")
+        code, output, _ = printed(show_settings.main, *words)
+        assert (code, said in output) == (1, True), output

@@ -19,8 +19,8 @@ from replication.bundle.paper_scale import (
     verdicts_in_words,
     with_paper_scale,
 )
-from replication.documents.checklist import StudyResults
 from replication.documents.claims import claims_page
+from replication.documents.study_results import StudyResults
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure, merge, read_overlay
 from replication.plan.jobs import Jobs

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from conftest import JOBS, ROOT, STUDIES
 
 from replication.base.errors import InputError
-from replication.plan import check_overlays
 from replication.plan.configuration import configure, read_overlay
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
@@ -277,19 +276,6 @@ def test_an_unknown_experiment_or_figure_is_one_sentence_with_the_nearest_first(
     with pytest.raises(InputError) as error:
         configure(read_overlay_text(tmp_path, overlay), EXAMPLE)
     assert error.value.message == message
-
-
-def test_overlays_can_be_checked_where_snakemake_names_no_file(tmp_path):
-    (tmp_path / "good.yaml").write_text(RUN % "seeds: {count: 3}")
-    (tmp_path / "broken.yaml").write_bytes(b"\x80\x00")
-    for names, status, said in (
-        (["good.yaml"], 0, "Nothing is wrong"),
-        ([], 0, "Nothing is wrong"),
-        (["good.yaml", "broken.yaml"], 1, "broken.yaml: cannot be read ('utf-8' codec"),
-        (["none.yaml"], 1, "none.yaml: cannot be read (No such file or directory); name another"),
-    ):
-        done = CliRunner().invoke(check_overlays.main, [str(tmp_path / name) for name in names])
-        assert (done.exit_code, said in done.output) == (status, True), done.output
 
 
 @pytest.mark.parametrize("samples", [10**15, 10**18])

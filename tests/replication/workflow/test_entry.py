@@ -1,13 +1,9 @@
 """What is made where no target is named, from the root and from where the catalog looks."""
 
-import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from conftest import FIGURE, FIGURES, JOBS, Template
-
-from replication.plan import recover
 
 ENTRIES = {"Snakefile": "plain", "workflow/Snakefile": "all"}
 """Each with its default target."""
@@ -68,31 +64,11 @@ def test_a_project_may_lie_below_a_path_with_spaces(tmp_path: Path):
     assert Template(tmp_path / "my own papers").planned(FIGURE)["figure"] == 1
 
 
-@pytest.mark.usefixtures("warm_python")
-def test_a_folder_of_results_alone_is_recovered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_folder_of_results_alone_is_unlocked(template: Template, tmp_path_factory):
     """As `--directory` makes it, without a Snakefile."""
-    monkeypatch.chdir(tmp_path)
-    locks = tmp_path / ".snakemake/locks"
-    locks.mkdir(parents=True)
-    (locks / "0.input.lock").touch()
-    (tmp_path / ".#mine.yaml").symlink_to("nobody@nowhere")
-    notes = tmp_path / "results/.notes.markdown"
-    notes.parent.mkdir()
-    notes.touch()
-    done = CliRunner().invoke(recover.main, [])
-    assert done.exit_code == 0, done.output
-    assert not (locks / "0.input.lock").exists()
-    assert notes.exists()
-
-
-@pytest.mark.parametrize("names", [[], ["Snakefile"], ["workflow/Snakefile", ".snakemake/x"]])
-def test_a_folder_of_another_workflow_is_not_touched(tmp_path: Path, names: list[str]):
-    for name in [*names, "results/.notes.0123abcd"]:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (4e9, 4e9))
-    before = {path: path.stat().st_mtime for path in tmp_path.rglob("*")}
-    done = CliRunner().invoke(recover.main, [str(tmp_path)])
-    assert f"{tmp_path}: this workflow has not run there; name the folder" in done.output
-    assert done.exit_code == 1
-    assert {path: path.stat().st_mtime for path in tmp_path.rglob("*")} == before
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    lock = elsewhere / ".snakemake/locks/0.input.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    template.run("--unlock", "--directory", str(elsewhere))
+    assert not lock.exists()
