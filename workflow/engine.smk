@@ -46,11 +46,6 @@ if (PROJECT / "config/config.yaml").is_file():
 include: "rules/jobs.smk"
 
 
-from replication.plan.targets import refuse_unwritable
-
-checked(refuse_unwritable, Path.cwd(), sys.argv)
-
-
 # The image is used only with `--software-deployment-method apptainer`; otherwise the active
 # environment runs. Its path must have no spaces: a path with spaces is named only if somebody asks
 # for the image.

@@ -26,7 +26,7 @@ COMMANDS = {
     "quick": "replication.testing.quick",
     "report": "replication.report.command",
     "settings": "replication.plan.show_settings",
-    "targets": "replication.plan.list_targets",
+    "targets": "replication.plan.targets",
     "times": "replication.plan.record_times",
     "verify": "replication.verify.levels",
 }

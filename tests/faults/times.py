@@ -26,9 +26,9 @@ DOCUMENT = ROOT / "docs/faults.md"
 RUNS = [f"results/scan_and_snap/runs/syn_medium/{seed}.npz" for seed in (1, 2)]
 EDITS = {
     "training": (
-        "src/transformer_dynamics/scan_and_snap/training/loop.py",
-        "tensor.addcmul_(velocity, state.rate, value=-1)",
-        "tensor.addcmul_(velocity, state.rate, value=-0.5)",
+        "src/transformer_dynamics/scan_and_snap/training/optimizer.py",
+        "tensor.addcmul_(velocity, rate, value=-1)",
+        "tensor.addcmul_(velocity, rate, value=-0.5)",
     ),
     "published values": (
         "src/transformer_dynamics/scan_and_snap/published/fig6.csv",

@@ -110,7 +110,7 @@ def refuse_unknown_targets():
     """
     if IS_STORED or not (STARTED_HERE and workflow.modifier.is_main_snakefile()):
         return
-    for word in unknown_targets(JOBS, sys.argv[1:], workflow.is_rule, can_be_made):
+    for word in unknown_targets(sys.argv[1:], can_be_made):
         refuse_target(
             JOBS, word, [rule.name for rule in workflow.rules if not rule.output]
         )
@@ -118,6 +118,8 @@ def refuse_unknown_targets():
 
 def can_be_made(target):
     """Say whether a target can be made: rules of stages match more than the table of jobs has."""
+    if workflow.is_rule(target):
+        return True
     path = from_here(target)
     named = target if os.path.isabs(target) else path
     if named in JOBS.tasks and not JOBS.is_figure(path):

@@ -1,122 +1,61 @@
-"""Targets that a user may name, and suggestions for a name that nothing makes."""
+"""List what Snakemake can make here: figures, verdicts and pages of every study, with minutes."""
 
 import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import NoReturn
 
+import click
+
 from replication.base.errors import InputError
+from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records
+from replication.study.studies import find_studies
 
 PICTURE_KINDS = ("pdf", "png", "svg")
 """Endings of a figure's pictures; its numbers are a CSV beside them."""
-LISTS = frozenset({"-l", "--list", "--lt", "--list-target-rules", "--lint"})
-"""Options by which Snakemake lists or checks rules and writes nothing."""
 
 
-def refuse_unwritable(folder: Path, words: Iterable[str]) -> None:
-    """Refuse a working folder into which Snakemake cannot write its records.
-
-    Args:
-        folder: the working folder.
-        words: words of Snakemake's command; lists of rules need no such folder.
-
-    Raises:
-        InputError: names the option for another folder.
-    """
-    if not os.access(folder, os.W_OK) and LISTS.isdisjoint(words):
-        raise InputError(
-            f"{folder}: cannot be written, and results, figures, logs and Snakemake's records go"
-            " there; name a folder that can with --directory"
-        )
-
-
-def unknown_targets(
-    jobs: Jobs,
-    arguments: list[str],
-    is_rule: Callable[[str], bool],
-    is_known: Callable[[str], bool],
-) -> list[str]:
+def unknown_targets(arguments: list[str], is_known: Callable[[str], bool]) -> list[str]:
     """Return the targets on Snakemake's command line that nothing makes.
 
     Rules are read before Snakemake tells them its targets, so its parser parses the command line
-    again. That takes a moment, as asking all rules does. So files in the table of jobs are accepted
-    before it.
-
-    Args:
-        jobs: the table of jobs.
-        arguments: arguments of the command line.
-        is_rule: says whether a rule has this name.
-        is_known: says whether a rule makes a target.
+    again.
     """
-
-    def is_plain(word: str) -> bool:
-        stem, _, kind = word.rpartition(".")
-        is_picture = kind in PICTURE_KINDS and jobs.is_figure(stem)
-        is_file = word in jobs.tasks and not jobs.is_figure(word)
-        return is_picture or is_file or word.startswith("-") or is_rule(word)
-
-    if all(map(is_plain, arguments)):
-        return []
     from snakemake.cli import get_argument_parser
 
     known, _ = get_argument_parser().parse_known_args(arguments)
-    targets = map(str, known.targets)
-    return [target for target in targets if not (is_plain(target) or is_known(target))]
+    return [target for target in map(str, known.targets) if not is_known(target)]
 
 
 def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
-    """Refuse a target that nothing makes, with the name that was probably meant.
+    """Refuse a target that nothing makes with an InputError, which has the nearest name there is.
 
-    Args:
-        jobs: the table of jobs.
-        target: the file or the rule that a user named.
-        rules: names of the rules that a user may name.
-
-    Raises:
-        InputError: names the closest target, or targets that there are.
+    `rules` are the names of the rules that a user may name.
     """
     name = from_here(target)
-    suffix = Path(name).suffix
-    kind = suffix.lower().removeprefix(".")
-    word = name.removesuffix(suffix).casefold()
-    paths = {
-        name: f"figures/{name}.{kind if kind in {*PICTURE_KINDS, 'csv'} else 'pdf'}"
-        for name in jobs.figures
-    }
-    # By the last part of their names, too; of two, that which has no other part.
-    figures = {name.rpartition("/")[2].casefold(): path for name, path in paths.items()}
-    figures |= {name.casefold(): path for name, path in paths.items()}
-    is_figure = name.startswith("figures/")
-    files = [*paths.values(), *jobs.tasks, *_files_of_studies(jobs)]
-    if inside := [path for path in files if path.startswith(f"{name}/")]:
-        same = "".join(f"{rule}, or " for rule in rules if rule == Path(name).name)
-        raise InputError(
-            f"{target}: is a folder and no target; did you mean {same}a file in it such as"
-            f" {inside[0]}?"
-        )
-    if is_figure:
-        known, word = figures, word.removeprefix("figures/")
-    elif name.startswith("results/"):
-        known, word = {path: path for path in files}, name
-    else:
-        pages = {f"report/{name}": study.study.page for name, study in jobs.studies.items()}
-        below = {f"figures/{name}": path for name, path in figures.items()}
-        known = {rule: rule for rule in rules} | figures | below | pages
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
-    if close:
+    stem, ending = os.path.splitext(name)
+    kind = ending.lower().removeprefix(".")
+    files = {os.path.splitext(path)[0]: path for path in jobs.tasks if not jobs.is_figure(path)}
+    for study in jobs.studies.values():
+        page, scorecard = study.study.page, study.study.scorecard
+        files |= {os.path.splitext(path)[0]: path for path in (page, scorecard)}
+        files |= {f"report/{study.study.name}": page, f"results/{study.study.name}": scorecard}
+    # A figure by the last part of its name, too; of two, that which has no other part.
+    for figure in sorted(jobs.figures, key=lambda figure: "/" not in figure):
+        path = f"figures/{figure}.{kind if kind in {*PICTURE_KINDS, 'csv'} else 'pdf'}"
+        last = figure.rpartition("/")[2]
+        files |= dict.fromkeys((last, figure, f"figures/{last}", f"figures/{figure}"), path)
+    known = {word.casefold(): path for word, path in files.items()} | {rule: rule for rule in rules}
+    if close := difflib.get_close_matches(stem.casefold(), known, n=1, cutoff=0.7):
         meant = known[close[0]]
         kinds = f" (a figure can be {', '.join(PICTURE_KINDS)} or, its numbers, csv)"
         also = kinds if meant.startswith("figures/") else ""
         raise InputError(f"{target}: is no target; did you mean {meant}?{also}")
-    if is_figure:
-        raise InputError(f"{target}: there is no such figure; known: {', '.join(jobs.figures)}")
-    examples = [*list(paths.values())[:1], *_files_of_studies(jobs)[:2]]
     raise InputError(
-        f"{target or 'an empty word'}: is no target; targets are {', '.join(rules)}, and files such"
-        f" as {', '.join(examples)}"
+        f"{target or 'an empty word'}: is no target; targets are {', '.join(rules)}, and the files"
+        " that `snakemake targets` lists"
     )
 
 
@@ -127,12 +66,7 @@ def from_here(target: str) -> str:
 
 
 def target_lines(jobs: Jobs, records: Records) -> Iterator[str]:
-    """Yield the targets of all studies: figures with their subjects and minutes, and the rest.
-
-    Args:
-        jobs: the table of jobs.
-        records: times of jobs.
-    """
+    """Yield the targets of all studies: figures with their subjects and minutes, and the rest."""
     for name, study in jobs.studies.items():
         yield f"{name}: {study.registry.title}"
         for below in jobs.figure_paths(name):
@@ -152,7 +86,9 @@ def _minutes(jobs: Jobs, paths: Iterable[str], records: Records) -> str:
     return f"{seconds / 60:.1f} min" if seconds else "time not recorded"
 
 
-def _files_of_studies(jobs: Jobs) -> list[str]:
-    """Return the scorecards and pages of the studies."""
-    studies = (study.study for study in jobs.studies.values())
-    return [path for each in studies for path in (each.scorecard, each.page)]
+@click.command(help=__doc__)
+def main() -> None:
+    """Print the list."""
+    studies = find_studies()
+    jobs = Jobs.of(configure({}, studies), studies)
+    click.echo("\n".join(target_lines(jobs, Records.of(studies.values()))))

@@ -1,16 +1,11 @@
 """The commands that list targets and print the settings of an experiment."""
 
-import os
-
-import pytest
 import yaml
 from click.testing import CliRunner
 from conftest import JOBS
 
-from replication.base.errors import InputError
-from replication.plan import list_targets, show_settings
+from replication.plan import show_settings, targets
 from replication.plan.recorded_times import Records
-from replication.plan.targets import refuse_unwritable, target_lines
 
 
 def printed(command, *words):
@@ -19,7 +14,7 @@ def printed(command, *words):
 
 
 def test_targets_name_every_figure_with_its_subject_and_minutes():
-    code, output, _ = printed(list_targets.main)
+    code, output, _ = printed(targets.main)
     assert code == 0
     for below, (study, name) in JOBS.figures.items():
         (line,) = (line for line in output.splitlines() if f" figures/{below}.pdf " in line)
@@ -34,7 +29,7 @@ def test_minutes_of_a_target_count_each_job_once():
     seconds = {"runs/printed/1-5": 60.0}
     drawn = {"logs/figures/example/fig1.csv": 20.0, "logs/figures/example/fig1.pdf": 10.0}
     recorded = {f"logs/example/{job}": each for job, each in seconds.items()} | drawn
-    lines = [*target_lines(JOBS, Records(recorded))]
+    lines = [*targets.target_lines(JOBS, Records(recorded))]
     (fig1,) = (line for line in lines if "figures/example/fig1.pdf" in line)
     assert fig1.startswith("  figures/example/fig1.pdf  1.5 min  ")
 
@@ -83,14 +78,6 @@ def test_experiments_are_listed_and_a_wrong_name_is_answered():
         code, output, error = printed(show_settings.main, *words)
         assert code != 0
         assert answer in output + str(error)
-
-
-def test_a_folder_that_cannot_be_written_is_refused_unless_rules_are_listed(tmp_path, monkeypatch):
-    refuse_unwritable(tmp_path, ["snakemake", "targets"])
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    refuse_unwritable(tmp_path, ["snakemake", "--list"])
-    with pytest.raises(InputError, match=r"cannot be written, .*; name a folder .*--directory"):
-        refuse_unwritable(tmp_path, ["snakemake", "targets"])
 
 
 def test_an_overlay_may_name_the_study_that_snakemake_makes(tmp_path):
