@@ -41,13 +41,14 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     for study in jobs.studies.values():
         page, scorecard = study.study.page, study.study.scorecard
         files |= {os.path.splitext(path)[0]: path for path in (page, scorecard)}
-        files |= {f"report/{study.study.name}": page, f"results/{study.study.name}": scorecard}
+        files[f"report/{study.study.name}"] = page
     # A figure by the last part of its name, too; of two, that which has no other part.
     for figure in sorted(jobs.figures, key=lambda figure: "/" not in figure):
         path = f"figures/{figure}.{kind if kind in {*PICTURE_KINDS, 'csv'} else 'pdf'}"
         last = figure.rpartition("/")[2]
         files |= dict.fromkeys((last, figure, f"figures/{last}", f"figures/{figure}"), path)
-    known = {word.casefold(): path for word, path in files.items()} | {rule: rule for rule in rules}
+    known = {word.casefold(): path for word, path in files.items()}
+    known |= {rule: rule for rule in rules if "/" not in name}
     if close := difflib.get_close_matches(stem.casefold(), known, n=1, cutoff=0.7):
         meant = known[close[0]]
         kinds = f" (a figure can be {', '.join(PICTURE_KINDS)} or, its numbers, csv)"

@@ -54,7 +54,7 @@ def test_the_figure_that_was_meant_is_named(target, meant):
         ("results/example/runs/printed/1-4.npz", "mean results/example/runs/printed/1-5.npz?"),
         ("results/example/runs/prnted/1-5.npz", "mean results/example/runs/printed/1-5.npz?"),
         ("figures/", "figures/: is no target; did you mean figures?"),
-        (os.path.abspath("results/example"), "did you mean results/example/verdicts.md?"),
+        (os.path.abspath("results/example"), "did you mean results/report/example.html?"),
         ("results", "results: is no target; targets are example, figures, verify, and the files"),
         ("", "an empty word: is no target; targets are example, figures, verify, and the files"),
         ("mine", "mine: is no target; targets are example, figures, verify, and the files that"),
