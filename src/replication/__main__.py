@@ -19,7 +19,6 @@ COMMANDS = {
     "fetch": "replication.run.fetch",
     "generate": "replication.documents.generate",
     "history": "replication.verify.history",
-    "lock": "replication.new.lock",
     "new": "replication.new.command",
     "pictures": "replication.verify.changed_pictures",
     "power": "replication.verify.power",
@@ -31,8 +30,6 @@ COMMANDS = {
     "verify": "replication.verify.levels",
 }
 """Module of each command, which has a function `main`."""
-OF_NO_PROJECT = frozenset({"lock", "new"})
-"""Commands that are about this Python alone."""
 
 
 class Commands(click.Group):
@@ -53,7 +50,7 @@ class Commands(click.Group):
 @click.pass_context
 def main(context: click.Context) -> None:
     """Verify, report and plan replications of papers."""
-    if context.invoked_subcommand in OF_NO_PROJECT:
+    if context.invoked_subcommand == "new":  # it is about this Python alone
         return
     refuse_foreign_packages(os.environ.get("PYTHONPATH", "").split(os.pathsep))
     if project := project_around(Path.cwd()):

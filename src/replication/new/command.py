@@ -1,7 +1,9 @@
 """Make a git repository with one paper, in an empty folder."""
 
 import os
+import platform
 import re
+import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,23 +13,25 @@ import click
 import yaml
 
 from replication.base.errors import InputError
+from replication.base.places import ENGINE
 from replication.base.storage import write_text
-from replication.new.engine_wheel import take_along
-from replication.new.repository import repository
+from replication.new.lock import ENGINE_PACKAGE, lock
 from replication.plan.configuration import Configuration
 from replication.study.studies import is_study_name
 
+TEMPLATE = Path(__file__).parent / "template"
+"""Template of copier."""
+PROFILES = ("default", "slurm")
+"""Profiles of the engine that a new repository has, to be adapted there."""
 FOLDERS = frozenset({"src", "tests", "results", "figures", "docs"})
 """Names of folders that a repository has, or will have."""
-_BESIDE = ".replication-new-"
-"""Beginning of the name of the folder in which a repository is written before it is moved."""
 
 
 @click.command(help=__doc__)
 @click.argument("name")
 @click.option("--torch", is_flag=True, help="Train with PyTorch, with a device and checkpoints.")
 def main(name: str, torch: bool) -> None:
-    """Write the repository, all of it or nothing.
+    """Write the repository beside the folder's own files, then move it there: all or nothing.
 
     Raises:
         InputError: if the name or the folder cannot be used, or git or a package is missing.
@@ -35,15 +39,43 @@ def main(name: str, torch: bool) -> None:
     folder = Path.cwd()
     _refuse_name(name)
     is_cloned = _is_cloned(folder)
-    files = repository(name, torch=torch)
     try:
-        _write(folder, files, is_cloned)
+        with TemporaryDirectory(prefix=".replication-new-", dir=folder) as place:
+            write_repository(Path(place), name, torch=torch)
+            if not is_cloned:
+                _initialize(place)
+            for made in os.listdir(place):
+                Path(place, made).rename(folder / made)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written to ({error.strerror})") from error
     click.echo(
         f"{name} is in {folder}. Next: `make figures/fig1.pdf`, `make test`;"
         " then README.md says what to change."
     )
+
+
+def write_repository(folder: Path, name: str, *, torch: bool) -> None:
+    """Write all files of a repository into an empty folder.
+
+    Raises:
+        InputError: if a package that the lock needs is not installed.
+    """
+    write_text(folder / "requirements.lock", lock([ENGINE_PACKAGE, *["torch"] * torch], folder))
+    render(folder, name, torch=torch)
+    shutil.copy(Path(__file__).with_name("environment.py"), folder)
+    for profile in PROFILES:
+        path = f"profiles/{profile}/config.yaml"
+        text = (ENGINE / path).read_text(encoding="utf-8")
+        write_text(folder / path, text.replace("transformer-dynamics", name))
+
+
+def render(folder: Path, name: str, *, torch: bool) -> None:
+    """Write the files of the template into a folder."""
+    from copier import run_copy  # takes a second
+
+    python = ".".join(platform.python_version_tuple()[:2])
+    data = {"name": name, "torch": torch, "python": python}
+    run_copy(str(TEMPLATE), folder, data, quiet=True)
 
 
 def _refuse_name(name: str) -> None:
@@ -61,11 +93,7 @@ def _refuse_name(name: str) -> None:
 
 
 def _is_cloned(folder: Path) -> bool:
-    """Say whether a folder has a repository already; refuse one that has files.
-
-    Raises:
-        InputError: names what is there.
-    """
+    """Say whether a folder has a repository already; refuse one that has files, and name one."""
     if others := sorted({*os.listdir(folder)} - {".git", ".venv"}):
         raise InputError(f"{folder}: is not empty, it has {others[0]}; start in an empty folder")
     git = folder / ".git"
@@ -77,21 +105,9 @@ def _is_cloned(folder: Path) -> bool:
     return True
 
 
-def _write(folder: Path, files: dict[str, str], is_cloned: bool) -> None:
-    """Write all files beside the folder's own, then move them into it."""
-    with TemporaryDirectory(prefix=_BESIDE, dir=folder) as place:
-        if not is_cloned:
-            _initialize(Path(place))
-        files["requirements.lock"] = take_along(files["requirements.lock"], Path(place))
-        for path, text in files.items():
-            write_text(Path(place, path), text)
-        for made in os.listdir(place):
-            Path(place, made).rename(folder / made)
-
-
-def _initialize(folder: Path) -> None:
+def _initialize(folder: str) -> None:
     """Make a git repository of a folder."""
-    done = _git("init", "--quiet", "--initial-branch=main", str(folder))
+    done = _git("init", "--quiet", "--initial-branch=main", folder)
     if done.returncode:
         raise InputError(f"git: cannot make a repository: {done.stderr.strip()}")
 

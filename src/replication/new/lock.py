@@ -1,21 +1,24 @@
-"""Print the versions installed here of packages, and of all packages that they need.
+"""The lock of a new repository: the versions installed here, and the engine as others can get it.
 
-A package that was installed from an address of the network is locked to this address, and the
-engine to the file or clone that it came from. Any other path of this machine says nothing
-elsewhere: of a package from there, such as conda's, the lock has the version alone.
+An engine that pip got from git or from an address is locked to this address. One that comes from a
+file or a clone, which is on this machine alone, goes along as a wheel, in the folder `wheels`. Of
+any other package the lock has the version: a path of this machine, such as conda notes, says
+nothing elsewhere.
 """
 
 import json
+import shutil
+import subprocess
+import sys
 import tomllib
-from collections.abc import Iterable, Iterator
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-import click
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from replication.base.errors import InputError
 from replication.base.places import ENGINE
@@ -29,49 +32,40 @@ CLONE = ENGINE.parents[1] / "engine"
 class Package(NamedTuple):
     """A package that is here."""
 
-    line: str
-    """Line of the lock that installs it."""
     version: str
-    """Version of the package."""
-    requires: tuple[str, ...]
-    """Requirements of the package, those of its extras with a marker."""
+    requires: list[str]
+    origin: dict[str, Any]
+    """Address from which pip got the package, as in `direct_url.json`; empty from an index."""
 
 
-def lock(names: Iterable[str], *, needs_alone: bool = False) -> str:
+def lock(names: list[str], folder: Path) -> str:
     """Return a line per package: those that are named, and all that they need.
 
     Args:
-        names: requirements, such as `torch` or `package[extra]`.
-        needs_alone: whether the packages that are named get no line of their own.
+        names: names of packages.
+        folder: folder of the repository, into which the engine's wheel is put if need be.
 
     Raises:
-        InputError: if a package is not installed, or in another version.
+        InputError: if a package is not installed, or the engine's wheel cannot be built.
     """
     lines: dict[str, str] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
-    waiting = [*map(_requirement, names)]
-    left_out = {canonicalize_name(each.name) for each in waiting if needs_alone}
+    waiting: list[tuple[str, frozenset[str]]] = [(name, frozenset()) for name in names]
     while waiting:
-        wanted = waiting.pop()
-        name, extras = canonicalize_name(wanted.name), frozenset(wanted.extras)
-        if (name, extras) not in seen:
-            seen.add((name, extras))
-            found = _package(name)
-            if not wanted.specifier.contains(found.version, prereleases=True):
-                raise InputError(
-                    f"{wanted}: version {found.version} is installed; install the wanted one"
-                )
-            lines[name] = found.line
-            waiting.extend(_requirements(found, extras))
-    return "".join(f"{lines[name]}\n" for name in sorted(lines.keys() - left_out))
-
-
-def _requirement(text: str) -> Requirement:
-    """Return a requirement that a user names."""
-    try:
-        return Requirement(text)
-    except InvalidRequirement as error:
-        raise InputError(f"{text!r}: is no name of a package, such as torch") from error
+        if (wanted := waiting.pop()) in seen:
+            continue
+        seen.add(wanted)
+        name, extras = wanted
+        found = _package(name)
+        # A suffix such as +cpu fits one system.
+        lines[name] = f"{name}=={found.version.partition('+')[0]}"
+        if name == ENGINE_PACKAGE and found.origin:
+            lines[name] = _engine_line(found.origin, folder)
+        for need in map(Requirement, found.requires):
+            marker = need.marker
+            if not marker or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+                waiting.append((canonicalize_name(need.name), frozenset(need.extras)))
+    return "".join(f"{lines[name]}\n" for name in sorted(lines))
 
 
 def _package(name: str) -> Package:
@@ -79,52 +73,53 @@ def _package(name: str) -> Package:
     try:
         found = distribution(name)
     except PackageNotFoundError as error:
-        if (clone := _clone()) and clone["name"] == name:
-            needs = tuple(clone["dependencies"])
-            return Package(f"{name} @ {CLONE.as_uri()}", clone["version"], needs)
-        raise InputError(f"{name}: is not installed; install it with pip first") from error
-    return Package(_line(name, found), found.version, tuple(found.requires or ()))
+        file = CLONE / "pyproject.toml"
+        if name != ENGINE_PACKAGE or not file.is_file():
+            raise InputError(f"{name}: is not installed; install it with pip first") from error
+        clone = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        return Package(clone["version"], clone["dependencies"], {"url": CLONE.as_uri()})
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    return Package(found.version, found.requires or [], origin)
 
 
-def _clone() -> dict[str, Any]:
-    """Return what the engine's repository says of its package; nothing if there is no clone."""
-    file = CLONE / "pyproject.toml"
-    if not file.is_file():
-        return {}
-    project: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
-    return project
+def _engine_line(origin: dict[str, Any], folder: Path) -> str:
+    """Return the line of an engine that is of no index; put its wheel into a folder if need be."""
+    address, version = origin["url"], origin.get("vcs_info")
+    if version:
+        address = f"{version['vcs']}+{address}@{version['commit_id']}"
+    elif address.startswith("file:"):
+        wheel = _put_wheel(Path(unquote(urlsplit(address).path)), folder / "wheels")
+        return wheel.relative_to(folder).as_posix()
+    below = f"#subdirectory={origin['subdirectory']}" if "subdirectory" in origin else ""
+    return f"{ENGINE_PACKAGE} @ {address}{below}"
 
 
-def _requirements(found: Package, extras: frozenset[str]) -> Iterator[Requirement]:
-    """Yield the packages that a package needs here, with some of its extras."""
-    for requirement in map(Requirement, found.requires):
-        marker = requirement.marker
-        if not marker or any(marker.evaluate({"extra": extra}) for extra in (*extras, "")):
-            yield requirement
+def _put_wheel(source: Path, folder: Path) -> Path:
+    """Return the engine's wheel in a folder, copied there, or built of a clone."""
+    folder.mkdir()
+    if source.is_dir():
+        _build(source, folder)
+    elif source.is_file():
+        shutil.copy(source, folder)
+    else:
+        raise InputError(f"{source}: is not there any more; install the engine again, from a wheel")
+    return next(folder.iterdir())
 
 
-def _line(name: str, found: Distribution) -> str:
-    """Return the line of one package; a suffix such as `+cpu` is cut off, as it fits one system."""
-    pinned = f"{name}=={found.version.split('+')[0]}"
-    if not (text := found.read_text("direct_url.json")):
-        return pinned
-    origin = json.loads(text)
-    version, folder = origin.get("vcs_info"), origin.get("subdirectory")
-    address = (
-        f"{version['vcs']}+{origin['url']}@{version['commit_id']}" if version else origin["url"]
+def _build(source: Path, folder: Path) -> None:
+    """Build the wheel from a copy: what an earlier build left would go into the wheel."""
+    copy = folder / "copy"
+    left = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+    shutil.copytree(source, copy, ignore=left)
+    # As engine/pyproject.toml asks for; without it pip gets one from where it gets packages.
+    is_there = any(
+        Version(each.version) >= Version("77") for each in distributions(name="setuptools")
     )
-    if address.startswith("file:") and name != ENGINE_PACKAGE:
-        click.echo(f"{name}: is from {address}, which is here alone; locked is {pinned}", err=True)
-        return pinned
-    file = Path(unquote(urlsplit(address).path))
-    if address.startswith("file:") and file.is_relative_to(Path.cwd()):
-        return file.relative_to(Path.cwd()).as_posix()
-    return f"{name} @ {address}{f'#subdirectory={folder}' if folder else ''}"
-
-
-@click.command(help=__doc__)
-@click.argument("names", nargs=-1, required=True)
-@click.option("--needs", is_flag=True, help="Only what these packages need, not themselves.")
-def main(names: tuple[str, ...], *, needs: bool) -> None:
-    """Print the lock."""
-    click.echo(lock(names, needs_alone=needs), nl=False)
+    alone = ["--no-build-isolation"] if is_there else []
+    words = ["pip", "wheel", "--quiet", "--no-deps", *alone, "--wheel-dir", f"{folder}", f"{copy}"]
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", *words], capture_output=True, encoding="utf-8", check=False
+    )
+    if done.returncode:
+        raise InputError(f"{source}: pip cannot build the engine's wheel: {done.stderr.strip()}")
+    shutil.rmtree(copy)

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from conftest import ROOT, counted
 
 from replication.base.errors import InputError
-from replication.new import command, repository
+from replication.new import command
 from replication.new.lock import lock
 
 LOCKED = "numpy==1.0\n"
@@ -26,7 +26,7 @@ LOCKED = "numpy==1.0\n"
 def empty(tmp_path, monkeypatch):
     """An empty working folder, and a short lock."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(repository, "lock", lambda names: LOCKED)
+    monkeypatch.setattr(command, "lock", lambda names, folder: LOCKED)
     return tmp_path
 
 
@@ -144,10 +144,10 @@ def test_a_folder_with_files_is_refused(empty):
 
 
 def test_a_failure_leaves_nothing(empty, monkeypatch):
-    def fail(path, text):
+    def fail(*words, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(command, "write_text", fail)
+    monkeypatch.setattr("copier.run_copy", fail)
     assert "cannot be written to (No space left on device)" in new("mypaper")
     assert not [*empty.iterdir()]
 
@@ -269,84 +269,59 @@ def test_the_actions_are_those_of_this_repository(empty):
     assert used <= own
 
 
-def test_a_lock_has_all_that_a_package_needs():
-    lines = lock(["pandas"]).splitlines()
+def test_a_lock_has_all_that_a_package_needs(tmp_path):
+    lines = lock(["pandas"], tmp_path).splitlines()
     assert {"numpy", "pandas"} <= {line.partition("==")[0] for line in lines}
     assert all(re.fullmatch(r"[a-z-]+==[\w.]+", line) for line in lines)
 
 
-def test_a_project_is_locked_without_itself():
-    whole, needs = lock(["pandas"]).splitlines(), lock(["Pandas"], needs_alone=True).splitlines()
-    assert [line for line in whole if not line.startswith("pandas==")] == needs
+def made_by_pip(monkeypatch, folder, name, origin):
+    """The lock of a package that pip got from somewhere."""
+    found = SimpleNamespace(requires=None, version="1+cpu", read_text=lambda _: json.dumps(origin))
+    monkeypatch.setattr("replication.new.lock.distribution", lambda _: found)
+    return lock([name], folder)
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("origin", "address"),
     [
-        ("../x", "'../x': is no name of a package, such as torch"),
-        ("numpy>=99", "numpy>=99: version .* is installed; install the wanted one"),
-        ("nosuchpackage", "nosuchpackage: is not installed; install it with pip first"),
-    ],
-)
-def test_what_cannot_be_locked_is_refused(name, message):
-    with pytest.raises(InputError, match=re.escape(message).replace(r"\.\*", ".*")):
-        lock([name])
-
-
-@pytest.mark.parametrize(
-    ("origin", "line"),
-    [
-        ({"url": "https://c.org/b.whl", "archive_info": {}}, "b @ https://c.org/b.whl"),
+        ({"url": "https://c.org/b.whl", "archive_info": {}}, "https://c.org/b.whl"),
         (
             {"url": "https://c.org/d", "vcs_info": {"vcs": "git", "commit_id": "e"},
              "subdirectory": "f"},
-            "b @ git+https://c.org/d@e#subdirectory=f",
+            "git+https://c.org/d@e#subdirectory=f",
         ),
     ],
 )  # fmt: skip
-def test_a_package_of_an_address_is_locked_to_it(monkeypatch, origin, line):
-    found = SimpleNamespace(requires=None, version="1", read_text=lambda _: json.dumps(origin))
-    monkeypatch.setattr("replication.new.lock.distribution", lambda _: found)
-    assert lock(["b"]) == f"{line}\n"
+def test_an_engine_of_an_address_is_locked_to_it(monkeypatch, tmp_path, origin, address):
+    made = made_by_pip(monkeypatch, tmp_path, "replication-engine", origin)
+    assert made == f"replication-engine @ {address}\n"
 
 
 @pytest.mark.parametrize("url", ["file:///home/conda/feedstock_root/b", "file:///a/b.whl"])
-def test_a_path_of_this_machine_is_left_out_and_told(monkeypatch, capsys, url):
+def test_a_path_of_this_machine_is_left_out(monkeypatch, tmp_path, url):
     """As that of every package of conda."""
-    origin = json.dumps({"url": url, "dir_info": {}})
-    found = SimpleNamespace(requires=None, version="1+cpu", read_text=lambda _: origin)
-    monkeypatch.setattr("replication.new.lock.distribution", lambda _: found)
-    assert lock(["b"]) == "b==1\n"
-    assert capsys.readouterr().err == f"b: is from {url}, which is here alone; locked is b==1\n"
+    assert made_by_pip(monkeypatch, tmp_path, "b", {"url": url, "dir_info": {}}) == "b==1\n"
 
 
-def test_a_wheel_in_the_project_is_locked_to_its_path(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    url = (tmp_path / "wheels/engine 1.whl").as_uri()
-    found = SimpleNamespace(
-        requires=None, version="1", read_text=lambda _: json.dumps({"url": url})
-    )
-    monkeypatch.setattr("replication.new.lock.distribution", lambda _: found)
-    assert lock(["replication-engine"]) == "wheels/engine 1.whl\n"
-
-
-def test_a_wheel_of_the_engine_comes_along(empty, monkeypatch):
+@pytest.mark.parametrize("place", ["of the engine", "project/.venv/wheels"])
+def test_a_wheel_of_the_engine_comes_along(empty, monkeypatch, place):
     """Where nobody else can get it, so that the workflows run as they are."""
-    (empty / "of the engine").mkdir()
-    wheel = empty / "of the engine/replication_engine-1.0.0-py3-none-any.whl"
+    project, other = empty / "project", empty / "other"
+    wheel = empty / place / "replication_engine-1.0.0-py3-none-any.whl"
+    for folder in (project, other, wheel.parent):
+        folder.mkdir(parents=True, exist_ok=True)
     wheel.write_bytes(b"PK")
-    text = f"{LOCKED}replication-engine @ {wheel.as_uri()}\nscipy==1\n"
-    monkeypatch.setattr(repository, "lock", lambda names: text)
-    project = empty / "project"
-    project.mkdir()
+    origin = {"url": wheel.as_uri()}
+    monkeypatch.setattr(
+        command, "lock", lambda names, folder: made_by_pip(monkeypatch, folder, names[0], origin)
+    )
     monkeypatch.chdir(project)
     assert "Next: " in new("mypaper")
     path = f"wheels/{wheel.name}"
     assert (project / path).read_bytes() == b"PK"
-    assert (project / "requirements.lock").read_text() == f"{LOCKED}{path}\nscipy==1\n"
+    assert (project / "requirements.lock").read_text() == f"{path}\n"
     wheel.unlink()
-    other = empty / "other"
-    other.mkdir()
     monkeypatch.chdir(other)
     assert f"{wheel}: is not there any more; install the engine again" in new("mypaper")
     assert not [*other.iterdir()]
@@ -354,7 +329,7 @@ def test_a_wheel_of_the_engine_comes_along(empty, monkeypatch):
 
 @pytest.mark.thorough
 def test_a_clone_builds_the_wheel_and_leaves_nothing(empty, monkeypatch):
-    monkeypatch.setattr(repository, "lock", lock)
+    monkeypatch.setattr(command, "lock", lock)
     build = ROOT / "engine/build"
     was_there = build.exists()
     assert "Next: " in new("mypaper")
@@ -368,16 +343,9 @@ def test_a_clone_builds_the_wheel_and_leaves_nothing(empty, monkeypatch):
     assert build.exists() == was_there
 
 
-def test_a_package_that_is_not_installed_cannot_be_locked():
+def test_a_package_that_is_not_installed_cannot_be_locked(tmp_path):
     with pytest.raises(InputError, match="no-such-package: is not installed; install it"):
-        lock(["no_such_package"])
-
-
-def test_the_engine_of_a_clone_is_locked_to_the_clone():
-    """This repository's own environment has the engine, and not as a package of its own."""
-    lines = lock(["replication-engine"]).splitlines()
-    assert f"replication-engine @ {(ROOT / 'engine').as_uri()}" in lines
-    assert {"numpy", "snakemake"} <= {line.partition("==")[0] for line in lines}
+        lock(["no-such-package"], tmp_path)
 
 
 @pytest.mark.parametrize("words", [[], ["--torch"]])
@@ -392,7 +360,7 @@ def test_its_code_has_the_style_of_this_repository(empty, words):
 
 def plugins() -> list[str]:
     """The lines of the lock for a cluster."""
-    text = (repository.TEMPLATES / "requirements-cluster.lock.jinja").read_text()
+    text = (command.TEMPLATE / "project/requirements-cluster.lock").read_text()
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
@@ -403,9 +371,10 @@ def test_its_plugins_are_those_of_this_repository():
 
 
 def test_its_locks_have_all_that_the_plugins_need():
-    locked = {
-        line.partition("==")[0] for line in (*lock(["replication-engine"]).splitlines(), *plugins())
-    }
+    engine = tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]
+    names = [re.match(r"[\w-]+", each)[0] for each in engine["dependencies"]]
+    lines = (*lock(names, ROOT).splitlines(), *plugins())
+    locked = {line.partition("==")[0] for line in lines}
     needed = {name for line in plugins() for name in requires(line.partition("==")[0])}
     assert {re.match(r"[\w-]+", each)[0].lower() for each in needed} <= locked
 

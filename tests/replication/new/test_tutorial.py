@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from replication.new.repository import repository
+from replication.new.command import write_repository
 
 PLACES = {"markdown": "README.md", "python": "script.py"}
 """Files of the blocks of some languages; a block of YAML begins with its own."""
@@ -30,17 +30,15 @@ def commands() -> list[str]:
 def project(tmp_path_factory):
     """The repository after all that the tutorial writes."""
     folder = tmp_path_factory.mktemp("mypaper")
-    made = repository("mypaper", torch=False)
-    for path, text in made.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
+    write_repository(folder, "mypaper", torch=False)
     for language, text in blocks():
         if language == "diff":
             words = ["git", "apply", "-"]
             subprocess.run(words, cwd=folder, input=text, text=True, check=True)
         elif language:
             path = PLACES.get(language) or text.splitlines()[0].removeprefix("# ")
-            rest = made[path].partition(TABLE)[1:] if language == "markdown" else ()
+            made = (folder / path).read_text() if language == "markdown" else ""
+            rest = made.partition(TABLE)[1:]
             (folder / path).write_text("".join((text, *rest)))
     return folder
 

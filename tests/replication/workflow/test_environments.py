@@ -19,9 +19,9 @@ import pytest
 import yaml
 from conftest import PRODUCT, copy_code
 
+from replication.new.command import render
 from replication.new.environment import FILES, hashed
 from replication.new.environment import pins as lines_of
-from replication.new.repository import rendered
 
 ROOT = Path(__file__).parents[3]
 LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-dev.lock")
@@ -146,7 +146,8 @@ def test_without_a_suitable_python_one_sentence_says_so(clone, tmp_path):
 def test_the_first_python_that_suits_is_taken(clone, tmp_path, of):
     """Here and in a repository that `new` makes; it is told nothing of the user's own packages."""
     if of == "new":
-        (clone / "Makefile").write_text(rendered("mypaper", torch=False)["Makefile"])
+        render(tmp_path / "new", "mypaper", torch=False)
+        shutil.copy(tmp_path / "new/Makefile", clone)
     for name, code in (("python3", 1), ("python3.13", 0)):
         script = f'#!/bin/sh\n[ "$2" = -c ] && exit {code}\necho "$0 $*, $PYTHONPATH$PIP_USER"\n'
         (tmp_path / name).write_text(script)
@@ -305,9 +306,12 @@ def test_a_copy_whose_links_became_texts_is_not_installed(tmp_path, place, link)
 
 
 @pytest.mark.parametrize("of", ["the project", "new"])
-def test_uv_leaves_the_packages_of_the_environment_as_they_are(of):
-    own = (ROOT / "pyproject.toml").read_text()
-    text = rendered("mypaper", torch=False)["pyproject.toml"] if of == "new" else own
+def test_uv_leaves_the_packages_of_the_environment_as_they_are(tmp_path, of):
+    folder = ROOT
+    if of == "new":
+        folder = tmp_path
+        render(folder, "mypaper", torch=False)
+    text = (folder / "pyproject.toml").read_text()
     assert tomllib.loads(text)["tool"]["uv"] == {"managed": False}
 
 

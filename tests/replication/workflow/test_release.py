@@ -53,7 +53,7 @@ def test_a_file_that_lacks_the_version_is_named(project, name):
     assert refused.stderr.startswith(f"{name}: version")
 
 
-PINS = "src/replication/new/actions.csv"
+PINS = ".github/actions.csv"
 DAY = "2026-11-28"
 """A day on which somebody looked at all actions: no test may depend on today's."""
 
@@ -85,15 +85,14 @@ def test_every_action_stands_in_the_table_with_a_runtime_that_github_has():
         ),
         (
             ".github/workflows/weekly.yml", ("# v5.0.0", "# v4.0.0"), DAY,
-            "# v4.0.0 does not stand in src/replication/new/actions.csv",
+            "# v4.0.0 does not stand in .github/actions.csv",
         ),
         (PINS, (DAY, DAY), "2027-06-30", f"looked at last on {DAY}; look for newer versions and"),
         (PINS, (DAY, "2026-01-31"), DAY, "looked at last on 2026-01-31; look for newer versions"),
     ],
 )  # fmt: skip
 def test_an_action_that_ages_is_told(tmp_path, file, change, day, message):
-    for name in (".github", "src/replication/new"):
-        copy_code(ROOT / name, tmp_path / name, "templates")
+    copy_code(ROOT / ".github", tmp_path / ".github")
     path = tmp_path / file
     if file == PINS:
         path.write_text(re.sub(r"\d{4}-\d\d-\d\d", DAY, path.read_text()))
