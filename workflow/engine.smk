@@ -80,13 +80,7 @@ for study in JOBS.studies.values():
 # Here, as all rules must be known.
 checked(refuse_unknown_targets)
 
-logger.addFilter(
-    Brief(
-        lambda: workflow.dryrun,
-        lambda: workflow.output_settings.printshellcmds
-        or workflow.output_settings.verbose,
-    )
-)
+logger.addFilter(Brief(workflow))
 logger.addHandler(
     ResourcesPlanned(
         lambda: [planned(job) for job in workflow.dag.needrun_jobs() if job.benchmark],

@@ -26,7 +26,6 @@ COMMANDS = {
     "report": "replication.report.command",
     "settings": "replication.plan.show_settings",
     "targets": "replication.plan.targets",
-    "times": "replication.plan.record_times",
     "verify": "replication.verify.levels",
 }
 """Module of each command, which has a function `main`."""

@@ -57,8 +57,8 @@ def test_the_commands_of_the_document_judge_a_study(tmp_path: Path, slurm: Slurm
     jobs = slurm.jobs(tmp_path)
     assert {job.state for job in jobs} == {"COMPLETED"}
     assert plan.count("jobs: ") == 1
-    assert f"jobs: {len(jobs) + 1}; " in plan, "the page is written here"
-    assert "most memory of a job: 1,500 MB, data/printed/1-5" in plan
+    assert f"{len(jobs) + 1} jobs: " in plan, "the page is written here"
+    assert "the largest job asks for 1,500 MB: figures/example/fig1.csv" in plan
     asked = [resources(slurm, job.number) for job in jobs if job.work.startswith("rule_data_")]
     assert len(asked) == 2
     for each in asked:

@@ -24,11 +24,10 @@ try:
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
     from replication.plan.orders import file_digests
-    from replication.plan.progress import Brief, Planned, ResourcesPlanned, TimeLeft
+    from replication.plan.cost import Planned
+    from replication.plan.progress import Brief, ResourcesPlanned, TimeLeft
     from replication.report.captions import Captions, category_name
     from replication.plan.other_settings import note_on_replaced, refuse_other_settings
-    from replication.plan.record_times import study_of
-    from replication.plan.recorded_times import Records, job_name
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code_digests
     from replication.plan.rule_inputs import RuleFunctions, in_script, name_pattern
@@ -40,6 +39,7 @@ try:
         unknown_targets,
     )
     from replication.plan.stale_files import checksum_file
+    from replication.plan.times import Records
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"{sys.executable}, which runs Snakemake, has no module {error.name}: run `make environment`"
@@ -161,13 +161,16 @@ def category(wildcards):
     return category_name(JOBS.figures[wildcards.figure][0].registry.title)
 
 
+# Seconds of a page or a scorecard.
+COLLECTING = 3.0
+
+
 def planned(job):
     """Return what a job takes, as far as that is known before it begins."""
-    path, name = next(iter(job.output), ""), job_name(job.benchmark)
-    known = (
-        JOBS.seconds(path, records()) if path in JOBS.tasks else records().told(name)
-    )
-    study, needs = study_of(name, JOBS) or "", job.resources
+    path, needs = next(iter(job.output), ""), job.resources
+    # The table has a figure once, without the ending of its picture.
+    made = path if path in JOBS.tasks else os.path.splitext(path)[0]
+    known = JOBS.seconds(made, records()) if made in JOBS.tasks else COLLECTING
 
     def need(resource, otherwise):
         # Snakemake may have words in the place of a number that depends on files to come.
@@ -175,8 +178,7 @@ def planned(job):
         return value if isinstance(value, int) else otherwise
 
     return Planned(
-        study,
-        name.removeprefix("logs/").removeprefix(f"{study}/"),
+        path,
         known,
         need("runtime", 30),
         need("mem_mb", 0),

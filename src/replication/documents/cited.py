@@ -14,8 +14,8 @@ knows the kept results of all studies:
     refuted()                               sentences of abstracts that do not hold, with their
                                             versions
     headlines(), not_holding(), counts()    tables of claims, of the studies that are named
-    cost("mine"), costs("mine")             the recorded cost, in words, and as a table; cost() is
-                                            that of all papers
+    cost("mine"), cost()                    time and memory of all jobs of a study, or of all
+                                            papers
     needed_seeds("mine")                    seeds that would decide each open claim, as a table
     reproductions()                         what others sent in, by processor
     benchmark("error_rates")                a table of `benchmarks/`
@@ -34,6 +34,7 @@ from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -64,10 +65,10 @@ from replication.judge.abstract import (
 from replication.judge.citation import fill_template, verdict_finder
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict
 from replication.judge.wording import short_verdict
-from replication.plan.cost import HEADER, MEASURED, Cost, cost_rows
-from replication.plan.cost import costs as study_costs
-from replication.plan.recorded_times import Records
+from replication.plan.cost import cost_in_words, cost_of_study
+from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
+from replication.plan.times import Records
 from replication.study.claims import Statistical
 from replication.study.datasets import dataset_folders
 from replication.study.registry import without_latex
@@ -89,19 +90,23 @@ GALLERY = "docs/gallery"
 """Folder of the pictures that documents show."""
 
 
-def cited_documents(studies: list[StudyResults], sent_in: Sequence[Reproduction]) -> dict[str, str]:
+def cited_documents(
+    studies: list[StudyResults], sent_in: Sequence[Reproduction], jobs: Jobs
+) -> dict[str, str]:
     """Return path and text of every document that a template makes.
 
     Args:
         studies: all studies, with their results.
         sent_in: reproductions by others.
+        jobs: the table of all jobs.
 
     Raises:
         InputError: if a template cites a value that is missing.
     """
     return {
         str(path.with_suffix("")): fill_document(
-            path, _citable_values(_own_first(studies, path), sent_in, str(path.with_suffix("")))
+            path,
+            _citable_values(_own_first(studies, path), sent_in, str(path.with_suffix("")), jobs),
         )
         for path in _templates(studies)
     }
@@ -159,6 +164,8 @@ class _Sources:
     """Path of the document."""
     studies: list[StudyResults]
     """All studies; of equal names, those of an earlier study count."""
+    table: Jobs
+    """Table of all jobs."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return itself: a text gets copies of tables, and calls the methods without a copy."""
@@ -232,14 +239,10 @@ class _Sources:
         return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, self._elsewhere, link))
 
     def cost(self, study: str = "") -> str:
-        """Return the recorded cost of a study, or of all papers, in words."""
+        """Return time and memory of all jobs of a study, or of all papers, in words."""
         told = [self._study(study)] if study else [*filter(_is_of_a_paper, self.studies)]
-        return _cost_in_words([study_costs(each.jobs, self._records)[-1] for each in told])
-
-    def costs(self, study: str) -> str:
-        """Return the recorded cost of a study as a table."""
-        found = study_costs(self._study(study).jobs, self._records)
-        return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
+        costs = [cost_of_study(self.table, each.name, self._records) for each in told]
+        return cost_in_words([*chain.from_iterable(costs)])
 
     def needed_seeds(self, study: str) -> str:
         """Return the numbers of seeds that would decide the open claims of a study, as a table."""
@@ -268,7 +271,6 @@ class _Sources:
             "not_holding": self._lines(lambda told: lines_not_holding(told, document)),
             "counts": self._lines(count_lines),
             "cost": self.cost,
-            "costs": self.costs,
             "needed_seeds": self.needed_seeds,
             "verdict": self.verdict,
             "judged": self.judged,
@@ -276,12 +278,12 @@ class _Sources:
 
 
 def _citable_values(
-    studies: list[StudyResults], sent_in: Sequence[Reproduction], document: str
+    studies: list[StudyResults], sent_in: Sequence[Reproduction], document: str, jobs: Jobs
 ) -> dict[str, Any]:
     """Return the values that a document can cite, by name; equal names are the first study's."""
     project = read_citation_file(Path())
     return {
-        **_Sources(document, studies).by_name(),
+        **_Sources(document, studies, jobs).by_name(),
         **_rules_of_judgement(),
         "reproductions": lambda: "\n".join(reproduction_lines(sent_in)),
         "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
@@ -375,21 +377,3 @@ def _refuted_line(
 
 def _is_of_a_paper(told: StudyResults) -> bool:
     return bool(told.jobs.registry.url)
-
-
-def _cost_in_words(costs: Sequence[Cost]) -> str:
-    """Return what all jobs of some studies take, in words, given the sum of each."""
-    minutes = sum(each.minutes for each in costs)
-    foreseen = sum(each.foreseen for each in costs)
-    unknown = sum(each.unknown for each in costs)
-    most = max((each.mib for each in costs if each.mib is not None), default=None)
-    told = "at least " * bool(unknown) + f"{_duration(minutes)} of one core"
-    told += f" ({_duration(foreseen)} of it estimated)" * (foreseen > minutes / 20)
-    jobs = "job was" if unknown == 1 else "jobs were"
-    missing = f"; {unknown} more {jobs} never timed" if unknown else ""
-    memory = "" if most is None else f"; the largest recorded job takes {most / 1024:.1f} GiB"
-    return f"{told}{missing}{memory}"
-
-
-def _duration(minutes: float) -> str:
-    return f"{minutes / 60:.1f} hours" if minutes > 60 else f"{minutes:.0f} minutes"

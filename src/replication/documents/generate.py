@@ -31,6 +31,7 @@ from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.paper_settings import mistakes_in_departures
 from replication.plan.study_jobs import StudyJobs
+from replication.plan.times import record_times
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
 from replication.verify.reproductions import all_reproductions
@@ -53,7 +54,7 @@ def generated_files() -> dict[str, str]:
     }
     return {
         **{path: _without_missing_manuals(path, text) for path, text in pages.items()},
-        **cited_documents(studies, all_reproductions(Path())),
+        **cited_documents(studies, all_reproductions(Path()), jobs),
     }
 
 
@@ -136,14 +137,32 @@ def _read_study(study: StudyJobs) -> StudyResults:
     return StudyResults(study, read_judged_reference(Path(), study) if kept else None)
 
 
+def _record_times() -> None:
+    found = find_studies()
+    studies = Jobs.of(configure({}, found), found).studies
+    timed = {name: count for name, study in studies.items() if (count := record_times(study))}
+    if not timed:
+        raise InputError("logs: no job of a study was timed here; run `snakemake` first")
+    for name, count in timed.items():
+        click.echo(f"{name}: {count} jobs were timed here")
+
+
 @click.command(help=__doc__)
 @click.option(
     "--check",
     is_flag=True,
     help="Write nothing. Name the files that differ, and fail if one does or a number is typed.",
 )
-def main(check: bool) -> None:
+@click.option(
+    "--times",
+    is_flag=True,
+    help="First record how long the jobs that ran in this folder took, in each study's seconds.csv:"
+    " after a whole run in a fresh clone.",
+)
+def main(check: bool, times: bool) -> None:
     """Write or check the generated files."""
+    if times:
+        _record_times()
     if check:
         found = find_studies()
         studies = [*map(_read_study, Jobs.of(configure({}, found), found).studies.values())]

@@ -17,7 +17,6 @@ __all__ = [
     "other_settings",
     "paper_settings",
     "progress",
-    "recorded_times",
     "rule_inputs",
     "schema",
     "show_settings",
@@ -26,4 +25,5 @@ __all__ = [
     "study_jobs",
     "targets",
     "tasks",
+    "times",
 ]

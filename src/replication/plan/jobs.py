@@ -26,10 +26,9 @@ from replication.plan.configuration import (
     merge,
     read_overlay,
 )
-from replication.plan.cost import GPU, refuse_without_gpu, seconds_on_core
+from replication.plan.limits import refuse_without_gpu, speed
 from replication.plan.orders import Input, Order, gaps_and_printed, made_by, seeds_by_recipe
 from replication.plan.paper_settings import claim_departures, without_published
-from replication.plan.recorded_times import Records
 from replication.plan.stale_files import (
     DRAWING,
     checksum_file,
@@ -42,6 +41,7 @@ from replication.plan.stale_files import (
 )
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task, Tasks, stem
+from replication.plan.times import Records, record_name
 from replication.study.registry import Registry, read_registry
 from replication.study.seeds import format_seeds
 from replication.study.studies import Study
@@ -259,11 +259,11 @@ class Jobs:
             records: times of jobs.
         """
         task = self.tasks[path]
-        if task.device == "cuda":
-            return task.operations / GPU or None
-        is_recorded = task.stage not in MADE_BY_STUDY or _like(path, task) in self._recorded
+        is_recorded = task.device != "cuda" and (
+            task.stage not in MADE_BY_STUDY or _like(path, task) in self._recorded
+        )
         known = records.told(record_name(path, task)) if is_recorded else None
-        return seconds_on_core(known, task.operations)
+        return task.operations / speed(task.device) or None if known is None else known
 
     @cached_property
     def _recorded(self) -> set[tuple[str, str]]:
@@ -358,15 +358,6 @@ class Jobs:
 def _like(path: str, task: Task) -> tuple[str, str]:
     """Return what a file shares with the files beside it that take as long for a seed."""
     return os.path.dirname(path), task.digest
-
-
-def record_name(path: str, task: Task) -> str:
-    """Return the name under which the time of a file's job is recorded, see `job_name`."""
-    if task.batch:
-        return f"logs/{path.split('/')[1]}/{task.stage}/{task.batch}"
-    if task.stage in {"table", "figure"}:
-        return f"logs/{path}{'.pdf' * (task.stage == 'figure')}"
-    return f"logs/{path.removeprefix('results/').rpartition('.')[0]}"
 
 
 def _study_jobs(study: Study, configuration: Configuration) -> StudyJobs:

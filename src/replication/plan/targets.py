@@ -10,7 +10,7 @@ import click
 from replication.base.errors import InputError
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import Records
+from replication.plan.times import Records
 from replication.study.studies import find_studies
 
 PICTURE_KINDS = ("pdf", "png", "svg")

@@ -18,7 +18,6 @@ from replication.judge.abstract import (
 )
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
-from replication.plan.cost import MEASURED, NOT_RECORDED, Cost, count_jobs
 from replication.report.site import (
     asset,
     known_verdicts,
@@ -98,7 +97,6 @@ def render_index(
             papers=papers,
             marks=MARKS,
             rest_open=REST_OPEN,
-            cost_measured=MEASURED,
             links=site_links(sources.site),
             here="",
             index=sources.site.index,
@@ -127,17 +125,8 @@ def _listed(name: str, registry: Registry, sources: IndexSources) -> ListedStudy
         registry.title,
         sources.site.link(name) if name in sources.site.pages else "",
         sources.site.command.format(name),
-        _cost_in_words(sources.costs[name]),
+        sources.costs[name],
     )
-
-
-def _cost_in_words(cost: Cost) -> str:
-    parts = [
-        f"{cost.minutes:,.0f} minutes of one core" if cost.minutes else "",
-        f"{count_jobs(cost.unknown)} {NOT_RECORDED}" if cost.unknown else "",
-        f"{cost.mib / 1024:.1f} GiB of memory" if cost.mib else "",
-    ]
-    return ", ".join(filter(None, parts))
 
 
 @click.command(help=__doc__)

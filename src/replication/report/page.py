@@ -26,9 +26,7 @@ from replication.judge.abstract import (
 )
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
-from replication.plan.cost import HEADER as COST_HEADER
-from replication.plan.cost import MEASURED, cost_rows
-from replication.plan.recorded_times import Records
+from replication.plan.times import Records
 from replication.report.citing import read_citation
 from replication.report.context import (
     ClaimView,
@@ -188,9 +186,7 @@ def _claims(study: str, claims: Sequence[ClaimView]) -> dict[str, Any]:
 def _rerunning(registry: Registry, shown: FigureSources) -> dict[str, Any]:
     """Return what a reader needs to run the study again: its methods and costs."""
     return {
-        "costs": cost_rows(shown.costs),
-        "cost_header": COST_HEADER,
-        "cost_measured": MEASURED,
+        "cost": shown.cost,
         "methods": [(each, method_value(each, shown.settings)) for each in registry.methods],
     }
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from replication.base.code_digest import locked_versions
 from replication.base.stamp import files_beside, read_stamp
 from replication.plan.collecting import Edited, collected_key
-from replication.plan.cost import costs
+from replication.plan.cost import cost_in_words, cost_of_study
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, file_digests
-from replication.plan.recorded_times import Records
 from replication.plan.stale_files import DRAWING, checksum_file
 from replication.plan.study_jobs import StudyJobs
+from replication.plan.times import Records
 from replication.study.registry import SCORECARD
 
 if TYPE_CHECKING:
@@ -311,7 +311,7 @@ def figure_sources(jobs: Jobs, study: str, site: "Site | None" = None) -> "Figur
         settings=jobs.studies[study].settings.model_dump(mode="json"),
         names=jobs.studies[study].study.names,
         site=site or Site(),
-        costs=costs(jobs.studies[study], records),
+        cost=cost_in_words(cost_of_study(jobs, study, records)),
         own=jobs.studies[study].own,
     )
 
@@ -326,8 +326,8 @@ def index_sources(jobs: Jobs, site: "Site") -> "IndexSources":
     from replication.report.sources import IndexSources
 
     records = Records.of(each.study for each in jobs.studies.values())
-    everything = {name: costs(study, records)[-1] for name, study in jobs.studies.items()}
-    return IndexSources(site=site, costs=everything)
+    costs = {name: cost_in_words(cost_of_study(jobs, name, records)) for name in jobs.studies}
+    return IndexSources(site=site, costs=costs)
 
 
 def _figure_source(jobs: Jobs, below: str) -> "FigureSource":

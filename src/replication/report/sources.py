@@ -12,8 +12,7 @@ from replication.base.storage import unreadable_error
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
 from replication.judge.verdicts import Outcome
-from replication.plan.cost import Cost
-from replication.plan.recorded_times import Records, known_seconds
+from replication.plan.times import Records, known_seconds
 from replication.run.work import refuse_changed_table
 from replication.study.contract import Added
 from replication.study.registry import Mark
@@ -137,8 +136,8 @@ class FigureSources(Strict):
     """Pages of the other studies of the same paper."""
     missing: list[MissingFigure] = []
     """Figures that cannot be drawn."""
-    costs: list[Cost] = []
-    """Time and memory of the study's jobs, as recorded."""
+    cost: str = ""
+    """Time and memory of all jobs of the study, in words."""
     own: Added = Added()
     """All that the configuration adds to the study's registry."""
 
@@ -173,8 +172,8 @@ class IndexSources(Strict):
 
     site: Site
     """Pages that the index links to."""
-    costs: dict[str, Cost]
-    """Time and memory of all jobs of a study, by its name."""
+    costs: dict[str, str]
+    """Time and memory of all jobs of a study, in words, by its name."""
     verdicts: dict[str, list[Path]] = {}
     """Paths of the verdicts of the studies whose pages are made; of others the references tell."""
     pictures: dict[str, Path] = {}

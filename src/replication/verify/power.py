@@ -36,8 +36,8 @@ from replication.judge.statistics import mean_and_spread, pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
 from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import Records
 from replication.plan.study_jobs import StudyJobs
+from replication.plan.times import Records
 from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.evidence import known_ends
 from replication.study.registry import without_latex

@@ -13,7 +13,7 @@ from replication.bundle.computed import dependencies, read_computed
 from replication.plan.configuration import merge
 from replication.plan.jobs import Jobs
 from replication.plan.other_settings import refuse_other_settings, settings_here, told_in_short
-from replication.plan.recorded_times import Records
+from replication.plan.times import Records
 from replication.verify.project import Project
 
 MOST_MISSING = 10

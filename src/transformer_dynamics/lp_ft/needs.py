@@ -9,8 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from replication.base.strict import Strict
-from replication.plan.cost import CORE, GPU
-from replication.plan.limits import SAFETY
+from replication.plan.limits import CORE, library_memory, speed, time_limit
 from replication.study.contract import Job
 from transformer_dynamics.encoders.cost import (
     FLOAT,
@@ -33,10 +32,8 @@ FEW_PACKAGES = 500 * MB
 """Bytes of Python and of the packages of other jobs."""
 MARGIN = 1.1
 """Memory that is asked for over what is counted."""
-CUDA = 4000 * MB
-"""Bytes of the libraries of a GPU in the memory of a job that uses one."""
-LEAST_MEMORY, LEAST_MINUTES = 1500, 30
-"""MB and minutes that every job asks for."""
+LEAST_MEMORY = 1500
+"""MB that every job asks for."""
 FEATURE_BATCH = 32
 """Texts in a batch where features are computed, see `encoders.model.frozen_features`."""
 READ = 2.9
@@ -95,14 +92,10 @@ class Need(NamedTuple):
             device: `cpu` or `cuda`.
             packages: bytes of the packages that the job imports.
         """
-        rate = GPU if device == "cuda" else CORE
-        seconds = core / CORE + on_device / rate
-        taken = packages + held + (CUDA if device == "cuda" else worked)
-        return cls(
-            max(LEAST_MEMORY, ceil(MARGIN * taken / MB)),
-            max(LEAST_MINUTES, ceil(SAFETY * seconds / 60)),
-            seconds * rate,
-        )
+        operations = core * speed(device) / CORE + on_device
+        taken = packages + held + (library_memory(device) * MB if device == "cuda" else worked)
+        memory = max(LEAST_MEMORY, ceil(MARGIN * taken / MB))
+        return cls(memory, time_limit(operations, device), operations)
 
     def asked_by(self, job: Job) -> Job:
         """Return a job that asks for this."""

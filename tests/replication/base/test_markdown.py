@@ -67,7 +67,7 @@ def documents(registry: Registry) -> Iterator[str]:
     yield claims_page(told(registry), {})
     yield scorecard_as_markdown(registry, [])
     known = _citable_values(
-        [told(registry.model_copy(update={"url": "https://a.org"}))], [], "README.md"
+        [told(registry.model_copy(update={"url": "https://a.org"}))], [], "README.md", JOBS
     )
     yield str(known["abstract"]("example"))
     for lines in ("headlines", "not_holding"):

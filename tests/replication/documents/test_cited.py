@@ -47,7 +47,7 @@ def with_reference(name):
 
 def filled(template, studies, document="docs/example/notes.md"):
     path = Path(f"{document}.jinja")
-    known = cited._citable_values(cited._own_first(studies, path), [], document)
+    known = cited._citable_values(cited._own_first(studies, path), [], document, JOBS)
     return fill_template(template, document, known)
 
 
@@ -87,7 +87,7 @@ def test_a_sentence_of_several_versions_that_does_not_hold_is_one_line_with_vers
 
 
 def test_a_study_that_a_document_names_must_be_there(studies):
-    for name in ("counts", "costs", "cost", "abstract", "headlines", "pictures"):
+    for name in ("counts", "cost", "abstract", "headlines", "pictures"):
         with pytest.raises(InputError, match=r"cannot be cited: there is no study nobody;"):
             filled(f'{{{{ {name}("nobody") }}}}', studies)
 

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 from conftest import JOBS
 
 from replication.plan import show_settings, targets
-from replication.plan.recorded_times import Records
+from replication.plan.times import Records
 
 
 def printed(command, *words):

@@ -5,17 +5,10 @@ import pytest
 from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.plan.configuration import Computation, configure
-from replication.plan.cost import (
-    CORE,
-    DAY,
-    MOST_DAYS,
-    REST,
-    cost_rows,
-    costs,
-    refuse_without_gpu,
-)
-from replication.plan.jobs import Jobs, record_name
-from replication.plan.recorded_times import SUFFIX, Records
+from replication.plan.cost import cost_of_study
+from replication.plan.jobs import Jobs
+from replication.plan.limits import CORE, DAY, MOST_DAYS, refuse_without_gpu
+from replication.plan.times import Records, record_name
 from replication.study.contract import Experiment, Job
 from replication.study.studies import find_studies
 
@@ -36,56 +29,30 @@ def test_training_of_many_days_needs_a_gpu():
     refuse_without_gpu("study", [many, few], Computation(device="cuda"))
 
 
-def test_costs_sum_up_what_is_recorded_of_every_experiment(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_cost_of_a_study_is_that_of_all_jobs_that_it_makes():
     found = find_studies()
-    study = Jobs.of(configure({}, {"example": found["example"]}), {"example": found["example"]})
-    runs = [*study.studies["example"].experiments["replication"].runs]
-    first, *others = (f"logs/example/runs/replication/{run}" for run in runs)
-    example = study.studies["example"]
-    metrics = {name for experiment, name in example.metrics_read if experiment == "replication"}
-    # Nothing but a reference reads a fingerprint, and no figure shows this experiment's error.
-    assert {*example.experiments["replication"].metrics} - metrics == {"error", "fingerprint"}
-    measured = {f"logs/example/metrics/replication/{name}": 30.0 for name in metrics}
-    seconds = measured | {
-        first: 60.0,
-        "logs/example/metrics/replication/fingerprint": 600.0,
-        "logs/example/data/x": 6.0,
-        "logs/figures/example/fig1.svg": 6.0,
+    jobs = Jobs.of(configure({}, {"example": found["example"]}), {"example": found["example"]})
+    study = jobs.studies["example"]
+    first, *others = (f"logs/example/runs/replication/{run}" for run in runs_of(study))
+    behind = {job.path: job for job in cost_of_study(jobs, "example", Records({first: 60.0}))}
+    stages = {path.split("/")[2] for path in behind if path.startswith("results")}
+    assert stages == {"data", "runs", "metrics", "evidence", "verdicts"}
+    assert {path for path in behind if path.startswith("figures")} == {
+        f"figures/example/{name}{ending}"
+        for name in ("fig1", "fig2", "scorecard")
+        for ending in (".csv", "")
     }
-    here = tmp_path / f"{first}{SUFFIX}"
-    here.parent.mkdir(parents=True)
-    here.write_text("s\tcpu_time\n50\t7.5\n")
-    rows = costs(study.studies["example"], Records(seconds, {first: 512.0}))
-    by_name = {row.what: row for row in rows}
-    replication = by_name["replication"]
-    # The run that was measured here counts as recorded, those that are not as the one beside them.
-    assert replication.minutes == len(runs) + len(measured) / 2
-    assert (replication.runs, replication.unknown, replication.mib) == (len(runs), 0, 512.0)
-    assert replication.foreseen == len(others), "runs that are not recorded"
-    printed = study.studies["example"].experiments["printed"]
-    shown = {name for experiment, name in example.metrics_read if experiment == "printed"}
-    assert "fingerprint" not in shown
-    assert by_name["printed"].unknown == len(printed.runs) + len(shown)
-    # No job of the study makes these data.
-    assert by_name[REST].minutes == pytest.approx(0.1)
-    assert rows[-1].minutes == pytest.approx(replication.minutes + 0.1)
-    assert cost_rows(rows)[0] == ("printed", "1", "2 jobs not recorded", "", "not recorded")
-    assert cost_rows([replication])[0][2:] == (
-        f"{replication.minutes:.1f}",
-        f"{len(others):.1f}",
-        "0.5",
+    assert not [path for path in behind if "fingerprint" in path], (
+        "nothing but a reference reads it"
     )
+    known = {path: job.seconds for path, job in behind.items() if job.seconds is not None}
+    assert len(known) == 1 + len(others), "what is not recorded takes as long as a run beside it"
+    assert {*known.values()} == {60.0}
+    assert len(behind) == len({record_name(path, jobs.tasks[path]) for path in behind})
 
 
-def test_data_without_a_record_take_as_long_as_others():
-    found = find_studies()
-    study = Jobs.of(configure({}, found), {"lp_ft": found["lp_ft"]}).studies["lp_ft"]
-    data = {name for each in study.experiments.values() for name in each.data}
-    recorded = {"logs/lp_ft/data/tokens-cr": 60.0, "logs/lp_ft/data/no_such_data": 60.0}
-    rest = {row.what: row for row in costs(study, Records(recorded))}[REST]
-    assert rest.minutes == len(data)
-    assert rest.foreseen == len(data) - 1
+def runs_of(study):
+    return study.experiments["replication"].runs
 
 
 def test_the_longest_chain_is_data_then_a_run_then_its_metric():
@@ -112,11 +79,3 @@ def missing(jobs, study, seconds):
     metric = study.metric("head_control_cr", "fingerprint")
     names = {record_name(path, task) for path, task in jobs.closure([metric])}
     return names - {*seconds}
-
-
-def test_variants_of_an_experiment_are_one_row():
-    found = find_studies()
-    study = Jobs.of(configure({}, found), found).studies["scan_and_snap"]
-    names = [row.what for row in costs(study, Records())]
-    assert "variants of fig6_replication" in names
-    assert not [name for name in names if "-" in name]

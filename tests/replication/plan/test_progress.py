@@ -2,6 +2,7 @@
 
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import STUDIES
@@ -10,21 +11,16 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from replication.base.errors import InputError
 from replication.plan import progress
 from replication.plan.configuration import configure
-from replication.plan.cost import CORE, GPU
-from replication.plan.jobs import Jobs, record_name
-from replication.plan.progress import (
-    Brief,
-    Planned,
-    ResourcesPlanned,
-    TimeLeft,
-    planned_resources,
-)
-from replication.plan.recorded_times import Records
+from replication.plan.cost import Planned, cost_in_words
+from replication.plan.jobs import Jobs
+from replication.plan.limits import CORE, GPU
+from replication.plan.progress import Brief, ResourcesPlanned, TimeLeft
+from replication.plan.times import Records, read_record, record_name
 
 RECORDS = Records({"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0})
-KNOWN = Planned("a", "runs/x/1-5", 50.0, 30, 1500, is_on_gpu=False)
-UNKNOWN = Planned("a", "metrics/x", None, 90, 2000, is_on_gpu=False)
-ON_GPU = Planned("b", "runs/y/1", 5400.0, 600, 40_000, is_on_gpu=True)
+KNOWN = Planned("results/a/runs/x/1-5.npz", 50.0, 30, 1500, is_on_gpu=False)
+UNKNOWN = Planned("results/a/metrics/x.parquet", None, 90, 2000, is_on_gpu=False)
+ON_GPU = Planned("results/b/runs/y/1.npz", 5400.0, 600, 40_000, is_on_gpu=True)
 
 
 def test_a_job_is_expected_to_take_what_it_took():
@@ -102,36 +98,23 @@ def test_a_plan_is_told_once_and_what_it_replaces(monkeypatch):
         handler.emit(logging.makeLogRecord({"event": LogEvent.PROGRESS}))
         for _ in range(2):
             handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
-    told = "jobs: 1; one processor: 50 seconds; most memory of a job: 1,500 MB, runs/x/1-5"
-    assert said == [told, told, "2 files go"]
+    told = "1 job: 50 seconds of one core; the largest job asks for 1,500 MB"
+    assert said == [f"{told}: {KNOWN.path}"] * 2 + ["2 files go"]
 
 
 def test_what_is_not_known_has_the_limit_of_its_time():
-    assert planned_resources([KNOWN, UNKNOWN, UNKNOWN]) == (
-        "jobs: 3; one processor: 50 seconds; time not known: 2 jobs, 3.0 hours at most;"
-        " most memory of a job: 2,000 MB, metrics/x"
+    assert cost_in_words([KNOWN, UNKNOWN, UNKNOWN]) == (
+        "50 seconds of one core; 2 jobs of unknown time, 3.0 hours at most; the largest job asks"
+        " for 2,000 MB"
     )
 
 
-def test_several_studies_have_a_row_each_and_a_sum():
-    told = planned_resources([UNKNOWN, ON_GPU, KNOWN, ON_GPU, KNOWN._replace(study="")])
-    *table, rate = told.splitlines()
-    cells = [[each for each in line.split("  ") if each.strip()] for line in table]
-    assert [list(map(str.strip, row)) for row in cells] == [
-        ["study", "jobs", "one GPU", "one processor", "time not known", "most memory of a job"],
-        ["a", "2", "50 seconds", "1 job, 90 minutes at most", "2,000 MB, metrics/x"],
-        ["b", "2", "3.0 hours", "40,000 MB, runs/y/1"],
-        ["others", "1", "50 seconds", "1,500 MB, runs/x/1-5"],
-        [
-            "all",
-            "5",
-            "3.0 hours",
-            "100 seconds",
-            "1 job, 90 minutes at most",
-            "40,000 MB, runs/y/1",
-        ],
-    ]
-    assert rate == "A GPU counts as 7e+12 operations a second."
+def test_cores_and_gpus_are_told_apart():
+    assert cost_in_words([UNKNOWN, ON_GPU, KNOWN, ON_GPU, KNOWN]) == (
+        "100 seconds of one core; 3.0 hours of one GPU, at 7e+12 operations a second; 1 job of"
+        " unknown time, 90 minutes at most; the largest job asks for 40,000 MB"
+    )
+    assert cost_in_words([]) == ""
 
 
 def test_what_was_recorded_is_readable():
@@ -140,35 +123,28 @@ def test_what_was_recorded_is_readable():
     # What is over before Snakemake looks at it has no processor time.
     assert all(job.startswith("logs/") and seconds >= 0 for job, seconds in records.seconds.items())
     assert sum(records.seconds.values()) > 0
-    assert records.mib.keys() <= records.seconds.keys()
     parts = [Records.of([study]).seconds.keys() for study in studies]
     assert sum(map(len, parts)) == len(records.seconds)
-    assert Records.read(Path("nowhere.csv")) == Records()
+    assert read_record(Path("nowhere.csv")) == {}
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        b"logs/a,2,\n",
-        b"job,seconds,mib\nlogs/a,-2,\n",
-        b"job,seconds,mib\nlogs/a,nan,\n",
-        b"job,seconds,mib\nlogs/a,1e400,\n",
+        b"logs/a,2,\nlogs/a,2,\n",
+        b"job,seconds,mib\n<<<<<<< ours\nlogs/a,2,\n",
         b"job,seconds,mib\nlogs/a,two,\n",
-        b"job,seconds,mib\nlogs/a,2,-1\n",
-        b"job,seconds,mib\nlogs/a\n",
-        b"job,seconds,mib\nlogs/a,2,,3\n",
+        b"job,seconds,mib\nlogs/a,2,many\n",
         b"job,seconds,mib\n\xff,2,\n",
     ],
 )
 def test_a_damaged_record_is_one_sentence(tmp_path, content):
     path = tmp_path / "seconds.csv"
     path.write_bytes(b"job,seconds,mib\nlogs/b,1,\n")
-    assert Records.read(path) == Records({"logs/b": 1.0})
+    assert read_record(path) == {"logs/b": ("1", "")}
     path.write_bytes(content)
-    if content.count(b"\n") == 1:
-        path.write_bytes(content * 2)
     with pytest.raises(InputError, match=r"seconds\.csv: .*; restore it with git"):
-        Records.read(path)
+        read_record(path)
 
 
 def test_a_dry_run_counts_jobs_once_by_stage_and_lists_none():
@@ -184,12 +160,18 @@ def test_a_dry_run_counts_jobs_once_by_stage_and_lists_none():
         ]
         records = [logging.makeLogRecord(event) for event in events]
         longest = max(len(getattr(each, "reason", "")) for each in records if brief.filter(each))
-        assert (longest == 1000) == brief.is_whole()
+        assert (longest == 1000) == brief.workflow.output_settings.verbose
         brief.has_counted = False
         return [str(each.msg) for each in records if brief.filter(each)]
 
     counts = "Jobs:\n       3  runs\n       3  evidence\n       1  all\n       7  total"
-    assert said(Brief(lambda: True, lambda: False)) == [counts, "This was a dry-run"]
+    assert said(brief(dryrun=True, verbose=False)) == [counts, "This was a dry-run"]
     everything = ["table", "job", "table", "Reasons:\n    (many)", "This was a dry-run"]
-    assert said(Brief(lambda: False, lambda: False)) == everything
-    assert said(Brief(lambda: True, lambda: True)) == everything
+    assert said(brief(dryrun=False, verbose=False)) == everything
+    assert said(brief(dryrun=True, verbose=True)) == everything
+
+
+def brief(*, dryrun: bool, verbose: bool) -> Brief:
+    """The filter of a run with some of Snakemake's options."""
+    shown = SimpleNamespace(printshellcmds=False, verbose=verbose)
+    return Brief(SimpleNamespace(dryrun=dryrun, output_settings=shown))

@@ -19,7 +19,7 @@ from replication.judge.judgement import judge
 from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
-from replication.plan.recorded_times import Records
+from replication.plan.times import Records
 from replication.run import program
 from replication.study.claims import Equivalence, Interval
 from replication.study.studies import find_studies

@@ -4,14 +4,14 @@ import pytest
 from click.testing import CliRunner
 from conftest import JOBS
 
-from replication.plan import record_times
+from replication.documents import generate
+from replication.plan import times
 from replication.plan.configuration import configure
-from replication.plan.jobs import Jobs, record_name
-from replication.plan.recorded_times import Records
+from replication.plan.jobs import Jobs
+from replication.plan.times import Records, record_name
 from replication.study.studies import find_studies
 
 STUDIES = find_studies()
-RECORDS = Records.of(STUDIES.values())
 
 HEAD = "s\th:m:s\tmax_rss\tcpu_time\n"
 JOB = "logs/example/runs/printed/1-5"
@@ -22,7 +22,7 @@ def record(tmp_path, monkeypatch):
     """A table of records elsewhere than in the study's folder; the working folder has no job."""
     path = tmp_path / "seconds.csv"
     path.write_text("job,seconds,mib\nlogs/example/data/kept,3.0,\n")
-    monkeypatch.setattr(record_times, "RECORD", str(path))
+    monkeypatch.setattr(times, "RECORD", str(path))
     monkeypatch.chdir(tmp_path)
     return path
 
@@ -36,45 +36,33 @@ def _timed(folder, job, row):
 def test_a_run_joins_the_record_of_its_study(record):
     _timed(record.parent, JOB, "9\t0:00:09\t120.4\t4.26")
     _timed(record.parent, "logs/nobody/report/page", "9\t0:00:09\t1\t1")
-    made = CliRunner().invoke(record_times.main)
-    assert made.exit_code == 0, made.output
-    assert made.output == f"{record}: 1 jobs were timed here\n"
+    assert times.record_times(JOBS.studies["lp_ft"]) == 0
+    assert times.record_times(JOBS.studies["example"]) == 1
     assert record.read_text() == (f"job,seconds,mib\nlogs/example/data/kept,3.0,\n{JOB},4.3,120\n")
-    assert Records.read(record).seconds == {"logs/example/data/kept": 3.0, JOB: 4.3}
+    assert times.read_record(record)[JOB] == ("4.3", "120")
+    assert times.known_seconds(f"{JOB}.benchmark.tsv", Records({JOB: 5.0})) == 4.26
+    assert times.known_seconds("elsewhere.benchmark.tsv", Records({"elsewhere": 5.0})) == 5.0
 
 
 def test_memory_that_snakemake_does_not_know_is_left_out(record):
     _timed(record.parent, JOB, "9\t0:00:09\t-\t4.26")
-    assert CliRunner().invoke(record_times.main).exit_code == 0
+    assert times.record_times(JOBS.studies["example"]) == 1
     assert record.read_text().endswith(f"{JOB},4.3,\n")
 
 
 def test_a_folder_without_jobs_changes_nothing(record):
     before = record.read_text()
-    made = CliRunner().invoke(record_times.main)
+    made = CliRunner().invoke(generate.main, ["--times"])
     assert (made.exit_code, record.read_text()) == (1, before)
     assert "no job of a study was timed here; run `snakemake` first" in made.output
 
 
-@pytest.mark.parametrize(
-    ("job", "study"),
-    [
-        ("logs/lp_ft/metrics/main/accuracy", "lp_ft"),
-        ("logs/figures/example/fig1.pdf", "example"),
-        ("logs/report/lp_ft", "lp_ft"),
-        ("logs/report/index", None),
-        ("benchmarks/mine", None),
-        ("logs/somebody/runs/printed/1-5", None),
-    ],
-)
-def test_a_job_is_of_the_study_that_its_name_tells(job, study):
-    assert record_times.study_of(job, JOBS) == study
-
-
 @pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
 def test_no_job_took_more_memory_than_it_asks_for(study):
-    jobs, records = Jobs.of(configure({}, {study.name: study}), {study.name: study}), RECORDS.mib
-    taken = {path: records.get(record_name(path, task), 0) for path, task in jobs.tasks.items()}
+    jobs = Jobs.of(configure({}, {study.name: study}), {study.name: study})
+    records = times.read_record(study.folder / times.RECORD)
+    rows = {path: records.get(record_name(path, task)) for path, task in jobs.tasks.items()}
+    taken = {path: float(row[1]) for path, row in rows.items() if row and row[1]}
     small = {
         path: (round(mib * 2**20 / 1e6), jobs.tasks[path].memory)
         for path, mib in taken.items()
