@@ -15,12 +15,9 @@ from replication.base.installation import (
 )
 
 COMMANDS = {
-    "changes": "replication.verify.changed_numbers",
     "fetch": "replication.run.fetch",
     "generate": "replication.documents.generate",
-    "history": "replication.verify.history",
     "new": "replication.new.command",
-    "pictures": "replication.verify.changed_pictures",
     "power": "replication.verify.power",
     "quick": "replication.testing.quick",
     "report": "replication.report.command",

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import pandas as pd
 
 from replication.base.errors import InputError
+from replication.base.provenance import digest
 from replication.base.storage import unreadable_error, write_text
 from replication.base.strict import Strict
 from replication.base.tables import MISSING
@@ -139,6 +140,15 @@ def read_bundle(folder: Path) -> tuple[Bundle, list[str]]:
         depends=manifest.model_dump(include={"settings", "code", "machine"}),
     )
     return bundle, [*changed, *_unlisted_files(folder, manifest)]
+
+
+def reference_digest(folder: Path) -> str:
+    """Return the digest of all files of a reference except its manifest, and so of its numbers.
+
+    Raises:
+        InputError: if it has no manifest, or a damaged one.
+    """
+    return digest(_parse(Manifest, folder, MANIFEST).files)
 
 
 def read_unchanged(folder: Path) -> Bundle:

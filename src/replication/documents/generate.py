@@ -1,7 +1,7 @@
 """Write the generated files: pages, and documents that cite numbers.
 
-Run it in the project's folder. `NAME.md.jinja` makes the `NAME.md` beside it. A receipt in
-`reproductions/` that is wrong about itself is refused.
+Run it in the project's folder. `NAME.md.jinja` makes the `NAME.md` beside it. A damaged
+receipt in `reproductions/` is refused.
 """
 
 import os

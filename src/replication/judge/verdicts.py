@@ -29,11 +29,6 @@ OUTCOMES: dict[Outcome, str] = {
 """Meaning of each verdict."""
 NOT_HOLDING: tuple[Outcome, ...] = ("in part", "does not hold", "open")
 """Verdicts on claims that were judged and of which not every comparison holds."""
-EARLIER_VERDICTS: dict[str, str] = dict.fromkeys(
-    ("contradicted", "no effect", "inconclusive"),
-    "a verdict by the rules of an earlier reference, that of its worst comparison",
-)
-"""Verdicts that receipts and histories from before still name."""
 Decision = Literal["holds", "fails", "none", "less", "open"]
 DECISIONS: dict[Decision, str] = {
     "holds": "as claimed",

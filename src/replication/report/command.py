@@ -23,14 +23,8 @@ from replication.study.studies import find_studies
     "--output", type=click.Path(path_type=Path), default=Path("results/pages"),
     show_default=True, help="Folder of the pages.",
 )  # fmt: skip
-@click.option(
-    "--history", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="verdicts.csv of the branch verification-history.",
-)  # fmt: skip
 @click.argument("studies", nargs=-1)
-def main(
-    reference: bool, root: Path, output: Path, history: Path | None, studies: tuple[str, ...]
-) -> None:
+def main(reference: bool, root: Path, output: Path, studies: tuple[str, ...]) -> None:
     """Write the pages, and print their paths."""
     from replication.bundle.bundle import reference_folder
     from replication.report.from_reference import write_pages
@@ -42,7 +36,7 @@ def main(
     kept = [name for name in known if reference_folder(root, name).is_dir()]
     # Without any reference the first study's page says so.
     names = [*studies] or kept or [*known]
-    made = write_pages(root, known, list(dict.fromkeys(names)), output, history)
+    made = write_pages(root, known, list(dict.fromkeys(names)), output)
     for page in made:
         click.echo(page)
     if missing := [f"{page}: {item.reason}" for page, items in made.items() for item in items]:

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import NamedTuple
 
-import pandas as pd
 from tqdm import tqdm
 
 from replication.base.commit import commit_name
@@ -35,7 +34,6 @@ from replication.report.site import (
     write_page,
 )
 from replication.report.sources import INDEX, FigureSource, FigureSources, MissingFigure, Site
-from replication.report.verifications import read_history
 from replication.study.registry import SCORECARD, Registry
 from replication.study.studies import Study
 from replication.verify.reproductions import reproductions
@@ -65,7 +63,6 @@ def write_pages(
     studies: dict[str, Study],
     names: list[str],
     output: Path,
-    history: Path | None = None,
 ) -> dict[Path, list[MissingFigure]]:
     """Write the page of each study from its reference: all pages, or none.
 
@@ -74,16 +71,14 @@ def write_pages(
         studies: all studies by name.
         names: names of the studies whose pages are wanted.
         output: folder of the pages.
-        history: table of verdicts that continuous verification keeps.
 
     Returns:
         The figures that cannot be drawn from a reference, by page; the page says so in their place.
 
     Raises:
-        InputError: if a reference is missing or changed, or says nothing of a claim, the history is
-            damaged, or the folder cannot be written to or has files that no page wrote.
+        InputError: if a reference is missing or changed, or says nothing of a claim, or the
+            folder cannot be written to or has files that no page wrote.
     """
-    recorded = read_history(history) if history else None
     site = Site(pages=names, command=f"{COMMAND} {{}}", index=INDEX)
     kept = [_read_study(root, studies[name], site) for name in names]
     _add_scorecards(kept)
@@ -98,9 +93,7 @@ def write_pages(
             sources.model_copy(update={"related": related_pages(root, each.name, site)})
             for each, sources in zip(kept, _draw_figures(kept, Path(folder)), strict=True)
         ]
-        texts = [
-            _page(each, sources, root, recorded) for each, sources in zip(kept, shown, strict=True)
-        ]
+        texts = [_page(each, sources, root) for each, sources in zip(kept, shown, strict=True)]
         for each, sources, text in zip(kept, shown, texts, strict=True):
             tables = {COMPARISONS: comparisons_table(each.reference.verdicts.values())}
             write_page(pages[each.name], text, sources.files_of_page, tables)
@@ -168,9 +161,7 @@ def _renewal_command(study: str) -> str:
     return f"snakemake reference --config study={study}"
 
 
-def _page(
-    kept: StudyReference, shown: FigureSources, root: Path, history: pd.DataFrame | None
-) -> str:
+def _page(kept: StudyReference, shown: FigureSources, root: Path) -> str:
     study = kept.jobs.studies[kept.name]
     verdicts = {
         Path(study.verdict(claim)): verdict for claim, verdict in kept.reference.verdicts.items()
@@ -183,7 +174,7 @@ def _page(
     }
     machine = kept.reference.depends["machine"]
     verified = reproductions(root, kept.name)
-    return render(study.registry, verdicts, shown, verified, origin, machine, root, history)
+    return render(study.registry, verdicts, shown, verified, origin, machine, root)
 
 
 def _draw_figures(kept: list[StudyReference], folder: Path) -> list[FigureSources]:

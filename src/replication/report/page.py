@@ -56,11 +56,15 @@ from replication.report.sources import (
     read_picture,
     run_time,
 )
-from replication.report.verifications import verifications
 from replication.study.claims import GROUPS, SHOWN, THEORY
 from replication.study.registry import SCORECARD, Registry, read_registry
 from replication.study.studies import find_studies
-from replication.verify.reproductions import COLUMNS, Reproduction, reproductions
+from replication.verify.reproductions import (
+    COLUMNS,
+    Reproduction,
+    reproductions,
+    verdicts_of_others,
+)
 
 COMPARISONS = "all-comparisons.csv"
 """Name of the table of all comparisons, which no figure can have."""
@@ -74,7 +78,6 @@ def render(
     origin: dict[str, str],
     computed_on: dict[str, str],
     root: Path,
-    history: pd.DataFrame | None = None,
 ) -> str:
     """Return the page as HTML: the same text for the same arguments on the same machine.
 
@@ -86,7 +89,6 @@ def render(
         origin: `commit`, `configuration` and its `digest`, `command` that rebuilds the page.
         computed_on: processor, Python and packages by which the results were computed.
         root: the project's folder.
-        history: table of verdicts that continuous verification keeps.
 
     Raises:
         InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
@@ -108,7 +110,7 @@ def render(
         related=shown.related,
         labels=labels,
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
-        verifications=verifications(shown.study, verified, history),
+        verifications=verdicts_of_others(verified),
         **_abstract(registry, judged, shown.related),
         **_what_was_found(shown.study, claims),
         **_figures(registry, shown, made, labels),

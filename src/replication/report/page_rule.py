@@ -180,9 +180,9 @@ class Page(_SiteRule):
         return explorer_programs(wildcards.study)
 
     def _reproductions(self, wildcards: Any) -> list[str]:
-        from replication.verify.reproductions import compared_files
+        from replication.verify.reproductions import receipt_files
 
-        receipts = map(str, compared_files(self.root, wildcards.study))
+        receipts = map(str, receipt_files(self.root, wildcards.study))
         return [*dict.fromkeys([*receipts, *self._references(wildcards)])]
 
     def _sources(self, wildcards: Any) -> "FigureSources":

@@ -44,6 +44,7 @@ from replication.plan.other_settings import differing_keys
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import LONGEST_NAME
 from replication.study.studies import find_studies
+from replication.verify.changes import print_changes
 from replication.verify.comparison import compare_with_reference, missing_parts, texts_among_numbers
 from replication.verify.differences import Difference
 from replication.verify.issue import Verified, issue_receipt
@@ -88,6 +89,11 @@ MOST_PATHS = 3
 @click.option("--receipt", type=click.Path(path_type=Path), help="New file for the receipt.")
 @click.option("--by", help="Your name, ORCID or URL, for the receipt.")
 @click.option(
+    "--since",
+    metavar="COMMIT",
+    help="List what the references changed since a commit of git, and compare nothing else.",
+)
+@click.option(
     "--write", is_flag=True, help="Keep the results as the new reference, and compare nothing."
 )
 @click.option("--partly", is_flag=True, help="With --write: keep the rest of the old reference.")
@@ -109,6 +115,7 @@ def main(
     found: Path | None,
     receipt: Path | None,
     by: str | None,
+    since: str | None,
     write: bool,
     partly: bool,
     restamped: bool,
@@ -122,6 +129,9 @@ def main(
     if profile and (write or level == "hash"):
         raise InputError("--workflow-profile: nothing is computed here; name a --level above hash")
     signature = Signature.parse({"by": by}, "--by")
+    if since:
+        print_changes(root, since, names, output)
+        return
     studies = find_studies()
     whole = configure({}, studies)
     if configuration:

@@ -10,9 +10,7 @@ from replication.bundle.computed import dependencies, empty_bundle, read_compute
 from replication.judge.scorecard import refuse_wrong_tables
 from replication.plan.other_settings import refuse_other_settings
 from replication.verify.project import Project
-from replication.verify.reference_summary import ReferenceInShort, read_in_short, reference_digest
 from replication.verify.renewal import renew_reference, restamp_reference
-from replication.verify.reproductions import record_earlier
 from replication.verify.todo_marks import refuse_marks
 
 
@@ -56,11 +54,7 @@ def write_results(
     else:
         found = _complete_results(project, study)
     refuse_wrong_tables(project.jobs.studies[study].registry, found.verdicts.values())
-    # Receipts are about the first reference.
-    earlier = None if is_second else _read_earlier(folder)
     write_bundle(folder, found)
-    if earlier and earlier[0] != reference_digest(folder):
-        record_earlier(project.root, study, *earlier)
     click.echo(f"The {'reference is' if restamped else 'results are'} kept in {folder}")
 
 
@@ -107,14 +101,3 @@ def _renewed_reference(project: Project, study: str, folder: Path) -> Bundle:
         " All claims were judged anew"
     )
     return renewal.reference
-
-
-def _read_earlier(folder: Path) -> tuple[str, ReferenceInShort] | None:
-    """Return digest and summary of the present reference; none if it is missing or damaged."""
-    if not folder.is_dir():
-        return None
-    try:
-        return read_in_short(folder)
-    except InputError as error:
-        click.echo(f"Receipts of the reference before can no longer be checked: {error.message}")
-        return None

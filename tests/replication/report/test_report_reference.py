@@ -33,7 +33,6 @@ from replication.report.sources import Site
 from replication.study.claims import GROUPS
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
-from replication.verify.history import VERDICT_COLUMNS
 
 STUDY = "example"
 LARGEST = 2_000_000
@@ -272,25 +271,6 @@ def test_what_cannot_be_shown_is_named(project, change, arguments, message):
 
 def refuse_to_draw(*_):
     raise AssertionError("nothing is drawn before everything is checked")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"", b"\0\xff\x1f\x8b", b"<!doctype html>\n<p>Not found</p>\n",
-        f"{','.join(VERDICT_COLUMNS)}\n".encode(),
-        f"{','.join(VERDICT_COLUMNS)}\n{','.join(VERDICT_COLUMNS)}\n".encode(),
-    ],
-    ids=["empty", "binary", "a page", "no rows", "nonsense"],
-)  # fmt: skip
-def test_a_history_that_is_none_is_named(project, monkeypatch, content):
-    monkeypatch.setattr(reference, "draw_all", refuse_to_draw)
-    history = project / "history.csv"
-    history.write_bytes(content)
-    result = build(project, STUDY, "--history", str(history))
-    assert result.exit_code == 1
-    assert re.fullmatch(r"Error: .*history\.csv: .*or leave out --history\n", result.output)
-    assert not (project / "pages").exists()
 
 
 @pytest.mark.parametrize("output", ["file", "file/pages", "closed"])

@@ -24,23 +24,15 @@ from made_receipts import (
 )
 
 from replication.base.errors import InputError
-from replication.bundle.bundle import FINGERPRINTS, reference_folder
+from replication.bundle.bundle import FINGERPRINTS, reference_digest, reference_folder
 from replication.bundle.machine import gpu
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
 from replication.verify import issue as issuing
 from replication.verify.differences import Difference
-from replication.verify.issue import Verified, _code_state, issue_receipt
+from replication.verify.issue import MOST_LISTED, Verified, _code_state, issue_receipt
 from replication.verify.levels import main
-from replication.verify.receipt import (
-    MOST_LISTED,
-    Code,
-    Receipt,
-    Signature,
-    read_receipt,
-    write_receipt,
-)
-from replication.verify.reference_summary import reference_digest
+from replication.verify.receipt import Code, Signature, read_receipt, write_receipt
 from replication.verify.reproductions import COLUMNS, FOLDER, all_reproductions
 
 
@@ -99,8 +91,6 @@ def test_differences_are_counted_and_the_first_listed():
     ]
     receipt = told(differences=many)
     assert (receipt.differences, len(receipt.listed)) == (MOST_LISTED + 9, MOST_LISTED)
-    with pytest.raises(InputError, match="does not list the differences"):
-        Receipt.parse(receipt.model_dump(mode="json") | {"listed": []}, "receipt")
 
 
 @pytest.mark.parametrize(
@@ -119,21 +109,17 @@ def test_differences_are_counted_and_the_first_listed():
         "//server/jroe",
     ],
 )
-def test_folders_of_the_machine_are_left_out(root, text):
+def test_folders_of_the_machine_are_left_out(text):
     receipt = told(differences=[Difference("results", "results/a.parquet", "readable", text)])
     (item,) = receipt.listed
     assert item.quantity == "results/a.parquet"
-    assert "jroe" not in receipt.model_dump_json()
-    data = receipt.model_dump(mode="json")
-    data["listed"][0]["found"] = text
-    with pytest.raises(InputError, match="must not name a folder"):
-        Receipt.parse(data, "receipt")
+    assert item.found == issuing.LEFT_OUT
 
 
 def test_a_text_of_several_lines_is_told_in_one():
     receipt = told(differences=[Difference("results", "a\n\u202eb", "1", "e" + "\u0301" * 250)])
     (item,) = receipt.listed
-    assert (item.quantity, item.found) == ("a  b", issuing.LEFT_OUT_TEXT)
+    assert (item.quantity, item.found) == ("a  b", issuing.LEFT_OUT)
 
 
 def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
@@ -148,7 +134,7 @@ def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
     assert machine.processor == "Intel Xeon CPU @ 2.40GHz"
     assert machine.system == "unknown"
     assert machine.emulated == {
-        "MKL_CBWR": "", "BLIS_ARCH_TYPE": "0:4", "GLIBC_TUNABLES": issuing.LEFT_OUT_TEXT
+        "MKL_CBWR": "", "BLIS_ARCH_TYPE": "0:4", "GLIBC_TUNABLES": issuing.LEFT_OUT
     }  # fmt: skip
 
 
@@ -223,16 +209,12 @@ def test_other_settings_are_told_by_their_digest():
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ("<script>", "must be without < >"),
-        ("[a](b)", r"must be without \[ \]"),
-        ("a | b", r"must be without \|"),
         ("x" * 400, "at most 300 characters"),
-        ("/home/jroe/a", "must not name a folder"),
         ("", "must not be empty"),
-        ("\u3164", "must be one line of printable letters"),
+        ("a\nb", "must be one line of printable letters"),
     ],
 )
-def test_what_could_spoil_a_table_is_no_name(by, message):
+def test_a_name_that_no_receipt_may_have_is_refused_before_anything_is_computed(by, message):
     with pytest.raises(InputError, match=f"--by: by: .*{message}"):
         Signature.parse({"by": by}, "--by")
 
@@ -243,7 +225,7 @@ def test_what_could_spoil_a_table_is_no_name(by, message):
         (["--study", STUDY], "there is nothing to tell, as nothing is computed here"),
         (["--study", STUDY, "--study", "scan_and_snap"], "a receipt is about one study"),
         (["--study", STUDY, "--write"], "a receipt is about one study"),
-        (["--study", STUDY, "--by", "<b>"], "--by: by: must be without < >"),
+        (["--study", STUDY, "--by", "a\nb"], "--by: by: must be one line of printable letters"),
     ],
 )
 def test_a_receipt_of_nothing_or_of_two_studies_is_refused(root, monkeypatch, arguments, message):

@@ -1,6 +1,5 @@
-"""Where receipts and the history of verifications are shown."""
+"""Where receipts are shown."""
 
-import math
 import re
 import shutil
 from dataclasses import replace
@@ -12,22 +11,18 @@ from made_receipts import BY, ONE, REFERENCE, STUDY, found, project_with_receipt
 from report_folder import Folder
 
 from replication.base.errors import InputError
-from replication.bundle.bundle import reference_folder, write_bundle
+from replication.bundle.bundle import reference_digest, reference_folder, write_bundle
 from replication.documents.scorecards import reproduction_lines
-from replication.report.verifications import read_history, verifications
 from replication.verify.differences import Difference
-from replication.verify.history import append_rows, verdict_rows
 from replication.verify.receipt import write_receipt
-from replication.verify.reference_summary import read_in_short, reference_digest
 from replication.verify.reproductions import (
     COLUMNS,
     FOLDER,
     SUMMARY_COLUMNS,
-    Reproduction,
     all_reproductions,
-    record_earlier,
     reproductions,
     summary_rows,
+    verdicts_of_others,
 )
 
 
@@ -103,7 +98,6 @@ def test_a_receipt_of_an_earlier_statement_is_no_other_verdict(tmp_path, monkeyp
     page = Folder(tmp_path)
     assert "Judged again: this statement 1 time, with the same verdict<" in page.html()
 
-    record_earlier(tmp_path, "paper", *read_in_short(folder))
     restated = verdict.model_copy(update={"verdict": "in part"})
     write_bundle(folder, replace(REFERENCE, verdicts={"T2a": restated}))
     (item,) = reproductions(tmp_path, "paper")
@@ -122,69 +116,28 @@ def test_receipts_of_other_settings_are_not_summed_up(root):
 
 
 def test_verdicts_of_others_are_counted_by_machine_and_version(root):
-    receipts = reproductions(root, STUDY)
-    (receipt,) = (item.receipt for item in receipts)
-    claim, judged = next(iter(receipt.verdicts.items()))
-    here = {"verdict": judged.verdict, "torch": receipt.packages["torch"]}
-    alone = verifications(STUDY, receipts, None)
-    assert alone.keys() == receipt.verdicts.keys()
-    assert [{key: item[key] for key in here} for item in alone[claim]] == [here]
-
-    history = root / "verdicts.csv"
-    run = {"commit": "a", "study": STUDY, "level": "plain", "processor": "abacus", "python": "3.11"}
-    for date, torch_version in (
-        ("2026-01-01", "2.13.0"),
-        ("2026-01-02", "2.13.0"),
-        ("2026-01-03", "2.14.0"),
+    receipt = told()
+    later, earlier = (datetime(2026, 1, day, tzinfo=UTC) for day in (9, 8))
+    newer = {"date": later, "packages": receipt.packages | {"torch": "2.99"}}
+    for number, other in enumerate(
+        [{"date": earlier}, {"date": later}, newer, {"settings": "0" * 16}]
     ):
-        told = run | {"date": f"{date}T00:00:00Z", "packages": f"numpy==2.0 torch=={torch_version}"}
-        append_rows(history, verdict_rows(REFERENCE), told)
-    append_rows(history, verdict_rows(REFERENCE), told | {"study": "another"})
-    counted = [
-        (item["processor"], item["torch"], item["times"], item["latest"])
-        for item in verifications(STUDY, [], read_history(history))[claim]
+        path = root / FOLDER / STUDY / f"2026-02-0{number + 1}-other.json"
+        write_receipt(path, receipt.model_copy(update=other))
+    (root / FOLDER / STUDY / ONE).unlink()
+    counted = verdicts_of_others(reproductions(root, STUDY))
+    assert counted.keys() == receipt.verdicts.keys()
+    judged = receipt.verdicts["C2"]
+    shown = ("verdict", "torch", "lowest", "highest", "times", "latest", "is_earlier")
+    assert [tuple(item[key] for key in shown) for item in counted["C2"]] == [
+        (judged.verdict, torch, judged.lowest, judged.highest, times, "2026-01-09", False)
+        for torch, times in ((receipt.packages["torch"], 2), ("2.99", 1))
     ]
-    assert counted == [("abacus", "2.13.0", 2, "2026-01-02"), ("abacus", "2.14.0", 1, "2026-01-03")]
-    assert len(verifications(STUDY, receipts, read_history(history))[claim]) == 3
-
-    other = receipt.model_copy(update={"settings": "0" * 64})
-    assert verifications(STUDY, [Reproduction(other, True)], None) == {}
 
 
-HISTORY = {
-    "date": "2026-01-01T00:00:00Z", "commit": "a", "study": STUDY, "level": "full",
-    "processor": "abacus", "python": "3.11", "packages": "torch==2.13.0", "claim": "C1",
-    "verdict": "reproduced", "seeds": "0", "comparisons": "16", "lowest": "-1", "highest": "1",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ({"lowest": ""}, "one end of its estimates alone"),
-        ({"highest": "inf"}, "an infinite one"),
-        ({"highest": "1.7976931348623157e308"}, "an infinite one"),
-        ({"highest": "-2"}, "a lowest estimate is above the highest"),
-        ({"highest": "abc"}, "could not convert"),
-        ({"verdict": ""}, "there is no verdict nan"),
-        ({"claim": ""}, "a cell of the column claim is empty"),
-        ({"processor": ""}, "a cell of the column processor is empty"),
-        ({"processor": "\u202eabacus"}, r"the processor \u202eabacus is none"),
-        ({"date": "9999-12-31T00:00:00Z"}, "the date 9999-12-31T00:00:00Z is none"),
-        ({"date": "1"}, "the date 1 is none"),
-    ],
-)
-def test_a_history_that_no_page_could_show_is_refused(tmp_path, cells, message):
-    path = tmp_path / "verdicts.csv"
-    path.write_text(f"{','.join(HISTORY)}\n{','.join((HISTORY | cells).values())}\n", "utf-8")
-    with pytest.raises(InputError, match=re.escape(message)) as error:
-        read_history(path)
-    assert "take verdicts.csv of the branch verification-history again" in error.value.message
-
-
-def test_claims_that_could_not_be_measured_stand_in_the_history(tmp_path):
-    path = tmp_path / "verdicts.csv"
-    row = HISTORY | {"verdict": "not tested", "lowest": "", "highest": ""}
-    path.write_text(f"{','.join(HISTORY)}\n{','.join(row.values())}\n")
-    (item,) = verifications(STUDY, [], read_history(path))["C1"]
-    assert math.isnan(item["lowest"])
+def test_claims_that_could_not_be_measured_are_counted(root):
+    judged = told().verdicts["C1"].model_copy(update={"lowest": None, "highest": None})
+    receipt = told().model_copy(update={"verdicts": {"C1": judged}})
+    write_receipt(root / FOLDER / STUDY / ONE, receipt)
+    (item,) = verdicts_of_others(reproductions(root, STUDY))["C1"]
+    assert (item["lowest"], item["highest"]) == (None, None)
