@@ -51,10 +51,10 @@ WITH_A_QUERY_MORE = jobs_of(mixtures={"syn_small": {"num_last": 3}})
 
 def evidence(claim: str, folder: Path, jobs: Jobs = JOBS) -> pd.DataFrame:
     """What the engine makes of a claim that takes no data."""
-    order = jobs.order(jobs.studies[STUDY.name].files.evidence[claim])
     output = folder / "evidence.parquet"
+    order = jobs.order(jobs.studies[STUDY.name].files.evidence[claim], str(output))
     told = DocumentFile(Orders(orders=[order]).to_json(), folder)
-    main(["--job", str(told), str(output)], standalone_mode=False)
+    main([str(told)], standalone_mode=False)
     return pq.read_table(output).to_pandas()
 
 

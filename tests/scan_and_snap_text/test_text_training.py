@@ -1,6 +1,5 @@
 """Training on text: dropout, what is recorded, and runs that were interrupted."""
 
-import hashlib
 import math
 import os
 import signal
@@ -8,15 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner, Result
 from text_examples import (
+    FILE_KEY,
     LENGTH,
-    PACKAGE,
     SMALL,
     WORDS,
     assert_one_sentence,
@@ -30,9 +28,9 @@ from text_examples import (
 from torch import Tensor
 
 from replication.base.errors import InputError
-from replication.base.provenance import digest, provenance, recipe
+from replication.base.provenance import KEY
 from replication.base.storage import read_arrays, write_arrays
-from replication.plan.orders import Input, made_by
+from replication.plan.orders import Input
 from replication.run.checkpoint import Checkpoint
 from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text.data.corpus import Columns, cut_columns
@@ -125,7 +123,7 @@ def test_gpu_trains_as_the_cpu_does():
 @pytest.mark.parametrize("stop", [0, 1, 2, 3, 5, 6])
 def test_a_run_that_goes_on_gives_the_same_bits(tmp_path: Path, stop: int):
     """Kept in a file after some updates, in which a record was just made or not."""
-    checkpoint = Checkpoint(tmp_path / "run.checkpoint", {})
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint", {KEY: FILE_KEY})
     for state in training_states(DROPPING, 1, random_words()):
         if len(state.losses) == stop:
             checkpoint.write(state.arrays())
@@ -249,22 +247,12 @@ class Program:
     def __init__(self, folder: Path, job: TextTrainJob) -> None:
         self.checkpoint, self.output = folder / "run.checkpoint", folder / "run.npz"
         tokens = folder / "tokens.npz"
-        program, settings = f"{PACKAGE}.data.corpus", job.tokens.model_dump()
-        write_arrays(tokens, random_words().arrays(), provenance(program, settings, [], []))
-        self.tokens = recipe(program, digest(settings), [])
-        self.content = hashlib.sha256(tokens.read_bytes()).hexdigest()
-        self.settings = job.model_dump(mode="json")
-        inputs = [Input(role="data", count=1, recipe=self.tokens, seeds=[""])]
-        gaps = ["*validation_loss"]
-        told = order(
-            "runs", "training.loop", "train", self.settings, seeds="1", inputs=inputs, gaps=gaps
-        )
-        self.arguments = [*told, str(self.output), str(tokens)]
-
-    def under_way(self, seed: int) -> dict[str, Any]:
-        """Provenance of a checkpoint of the file that it writes."""
-        made = made_by(f"{PACKAGE}.training.loop", self.settings, [seed], [(self.tokens, [])])
-        return made | {"program": f"{PACKAGE}.training.loop, under way", "data": [self.content]}
+        write_arrays(tokens, random_words().arrays(), {KEY: FILE_KEY})
+        self.arguments = order(
+            "runs", "training.loop", "train", job.model_dump(mode="json"),
+            seeds="1", gaps=["*validation_loss"], output=str(self.output),
+            inputs=[Input(path=str(tokens), role="data", key=FILE_KEY)],
+        )  # fmt: skip
 
     def run(self) -> Result:
         return CliRunner().invoke(main, self.arguments)
@@ -279,8 +267,7 @@ class Program:
 
     def written(self) -> Arrays:
         """What it wrote."""
-        made = recipe(f"{PACKAGE}.training.loop", digest(self.settings), [self.tokens.digest])
-        return read_arrays(self.output, made, [1])
+        return read_arrays(self.output, FILE_KEY)
 
 
 KILLED_WHILE_IT_KEEPS = """
@@ -304,7 +291,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
     assert process.returncode == -signal.SIGKILL
     assert not killed.output.exists()
     assert [*killed.checkpoint.parent.glob(f".{killed.checkpoint.name}.*")], "it was not writing"
-    done = len(Checkpoint(killed.checkpoint, killed.under_way(1)).read()["losses"])
+    done = len(Checkpoint(killed.checkpoint, {KEY: f"{FILE_KEY}, under way"}).read()["losses"])
     again = killed.start("-m", "replication.run.program")
     _, log = again.communicate()
     assert again.returncode == 0, log
@@ -341,7 +328,7 @@ def test_an_unusable_checkpoint_costs_time_alone(tmp_path: Path, left: str):
     program.output.unlink()
     states = training_states(DROPPING, 2, random_words())
     next(states)
-    write_arrays(program.checkpoint, next(states).arrays(), program.under_way(2))
+    write_arrays(program.checkpoint, next(states).arrays(), {KEY: "another"})
     content = program.checkpoint.read_bytes()
     if left != "foreign":
         kept_bytes = {

@@ -8,8 +8,8 @@ import numpy as np
 from click.testing import CliRunner, Result
 from conftest import DEFAULTS
 
-from replication.plan.orders import DocumentFile, Input, Order, Orders
-from replication.plan.stale_files import planned_with
+from replication.base.provenance import KEY
+from replication.plan.orders import DocumentFile, Input, Order, Orders, planned_with
 from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus
 from transformer_dynamics.scan_and_snap_text.settings.metrics import WordSettings
@@ -77,22 +77,27 @@ def assert_same_bits(found: Arrays, expected: Arrays) -> None:
         assert found[name].tobytes() == values.tobytes(), name
 
 
+FILE_KEY = "0123456789abcdef"
+"""Key of every file that is made here."""
+
+
 def order(stage: str, name: str, function: str, settings: object, **others: object) -> list[str]:
     """Options of `replication.run.program` for a program of this study."""
     program = f"{PACKAGE}.{name}"
-    code = planned_with(stage, program, [])
     told = Order(
-        planned_with=code, stage=stage, program=program, function=function, settings=settings,
-        **others,
+        planned_with=planned_with((program,), []), stage=stage, program=program, function=function,
+        settings=settings, made_of={KEY: FILE_KEY}, **others,
     )  # fmt: skip
-    return ["--job", str(DocumentFile(Orders(orders=[told]).to_json(), Path(mkdtemp())))]
+    return [str(DocumentFile(Orders(orders=[told]).to_json(), Path(mkdtemp())))]
 
 
 def tokenised(job: TokenJob, texts: list[Path], output: Path) -> Result:
     """Number the words of two texts."""
-    sources = [Input(role="source", count=2)]
-    told = order("data", "data.corpus", "sample", job.model_dump(), inputs=sources)
-    return CliRunner().invoke(main, [*told, str(output), *map(str, texts)])
+    sources = [Input(path=str(text), role="source") for text in texts]
+    told = order(
+        "data", "data.corpus", "sample", job.model_dump(), inputs=sources, output=str(output)
+    )
+    return CliRunner().invoke(main, told)
 
 
 def assert_one_sentence(result: Result, message: str) -> None:

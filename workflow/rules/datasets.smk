@@ -14,7 +14,7 @@ for fetched in checked(find_datasets, dataset_folders()):
         localrule: True
         params:
             python=python,
-            code=code_digests(LOCK, ("replication.run.fetch",)),
+            code=code_digests(("replication.run.fetch",)),
             content=fetched.dataset.content.model_dump_json(exclude_defaults=True),
             folder=subpath(output[0], parent=True),
             offline=fetched.dataset.offline,

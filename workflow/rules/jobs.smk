@@ -6,8 +6,6 @@ from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.io import IOFile
-from snakemake.settings.types import RerunTrigger
 
 # The Snakefile found the engine; a package that the engine needs may still be missing.
 try:
@@ -23,7 +21,7 @@ try:
     from replication.plan.configuration import configure, merge, read_overlay
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
-    from replication.plan.orders import file_digests
+    from replication.plan.orders import MADE_HERE, file_digests
     from replication.plan.cost import Planned
     from replication.plan.progress import Brief, ResourcesPlanned, TimeLeft
     from replication.report.captions import Captions, category_name
@@ -206,7 +204,7 @@ def verdicts_on(study):
 
 
 def code_of_scorecard(wildcards):
-    return JOBS.code(LOCK, verdicts_on(wildcards.study), "replication.judge.scorecard")
+    return JOBS.code(verdicts_on(wildcards.study), "replication.judge.scorecard")
 
 
 def registry_digest(wildcards):
@@ -225,9 +223,6 @@ def refuse_other_answers():
         "--omit-from": dag.omit_from,
         "--until": dag.until,
         "--batch": dag.batch,
-        "--consider-ancient": workflow.workflow_settings.consider_ancient,
-        "rerun-triggers without one of Snakemake's": {*workflow.rerun_triggers}
-        != {*RerunTrigger},
         # Commands such as `--summary` execute nothing, and have no settings of execution.
         "--no-hooks": execution and execution.no_hooks,
     }
@@ -249,7 +244,11 @@ def asked(*paths):
     return read
 
 
-def look(output, is_current, is_seen=lambda: False):
+# Whatever is made anew although it is there, by the reason in words.
+MADE_ANEW = {}
+
+
+def look(output, is_current, reason=lambda: ""):
     """Have an output made anew unless the file itself says that it is what the plan has.
 
     Nothing else decides. Nothing is checked in a storage, and by the jobs of a cluster.
@@ -264,33 +263,15 @@ def look(output, is_current, is_seen=lambda: False):
             f"--report would describe {output}, which is of other settings or code; make it first, by the"
             " same command without --report"
         )
-    if not is_seen():
-        workflow.dag.forcefiles.add(output)
+    MADE_ANEW.setdefault(reason(), set()).add(output)
+    workflow.dag.forcefiles.add(output)
 
 
 # Path in the table of jobs by output, of all jobs that were planned.
 PLANNED = {}
 
 
-class Recorded:
-    """What Snakemake's records need of a job that is not planned yet."""
-
-    def __init__(self, outputs, params):
-        self.output = [*map(IOFile, outputs)]
-        self.non_derived_params = params
-
-
-def is_seen(outputs, params):
-    """Say whether Snakemake's own records see a change; then it prints a better reason."""
-    kept, job = workflow.persistence, Recorded(outputs, params)
-    return (
-        kept.has_metadata(job)
-        and not kept.has_outdated_metadata(job)
-        and bool(kept.params_changed(job).only_new)
-    )
-
-
-def look_at_results(outputs, params):
+def look_at_results(outputs):
     """Look at all outputs of a job, by output with its path in the table of jobs."""
 
     PLANNED.update(outputs)
@@ -298,7 +279,7 @@ def look_at_results(outputs, params):
         look(
             output,
             lambda: not JOBS.is_made_otherwise(output, path),
-            lambda: is_seen(outputs, params()),
+            lambda: JOBS.difference(output, path),
         )
 
 
@@ -322,11 +303,10 @@ def looked(patterns, inputs, is_current, *params):
     """
 
     def read(wildcards):
-        outputs = [each.format_map(dict(wildcards.items())) for each in patterns]
         look(
-            outputs[0],
+            patterns[0].format_map(dict(wildcards.items())),
             lambda: is_current(wildcards),
-            lambda: is_seen(outputs, [each(wildcards) for each in params]),
+            lambda: "something that it shows, or the code that writes it, changed",
         )
         return inputs(wildcards)
 
@@ -334,23 +314,41 @@ def looked(patterns, inputs, is_current, *params):
 
 
 def stage(*keys, pattern=None):
-    return RuleFunctions(
-        JOBS, list(keys), LOCK, local, pattern or list(keys), look_at_results
+    return RuleFunctions(JOBS, list(keys), pattern or list(keys), mark, look_at_results)
+
+
+def mark(path):
+    """Mark an input: a file that the workflow does not make is here; no time of a current one counts."""
+    if not path.startswith(MADE_HERE):
+        return ancient(local(path))
+    if IS_STORED or not workflow.is_main_process or is_stale(path):
+        return path
+    return ancient(path)
+
+
+@cache
+def is_stale(path):
+    """Say whether an input is missing or made otherwise than the table of jobs says."""
+    is_planned = path in JOBS.tasks
+    return is_planned and (
+        not os.path.exists(path) or JOBS.is_made_otherwise(path, path)
     )
 
 
 def notes_on_results():
-    """Say in a sentence whose results a run replaces; of a storage nothing is said."""
+    """Say which results a run replaces, and why; of a storage nothing is said."""
     if IS_STORED:
         return ""
+    changed = [
+        f"{len(outputs)} file{'s' * (len(outputs) > 1)} made anew, such as {min(outputs)}: {reason}"
+        for reason, outputs in MADE_ANEW.items()
+        if reason
+    ]
     jobs = [*workflow.dag.needrun_jobs()]
     outputs = [os.path.relpath(path) for job in jobs for path in job.output]
-    return checked(
-        note_on_replaced,
-        JOBS,
-        [path for path in outputs if path in JOBS.tasks],
-        outputs,
-    )
+    looked_at = [path for path in outputs if path in JOBS.tasks]
+    replaced = checked(note_on_replaced, JOBS, looked_at, outputs)
+    return "\n".join(filter(None, [*changed, replaced]))
 
 
 wildcard_constraints:

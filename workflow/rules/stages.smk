@@ -1,5 +1,6 @@
 # Rules from data to runs, metrics, evidence and verdicts, and from metrics to tables and figures. One
-# program makes all files; its orders for each file come from the table of jobs.
+# program makes all files; its orders for each file come from the table of jobs. The key of a file alone
+# says whether the file is current: so current inputs are ancient, and Snakemake looks at no times.
 MADE_BY_STUDY = {
     "data": ("data/{name}.npz", "Making data {wildcards.name}"),
     "runs": ("runs/{name}.npz", "Training {wildcards.name}"),
@@ -8,6 +9,7 @@ MADE_BY_STUDY = {
 IN_BATCHES = {"evidence": "Measuring", "verdict": "Judging"}
 TABLE = stage("figures/{figure}.csv")
 FIGURE = stage("figures/{figure}", pattern="figures/{figure}.{kind}")
+RUN = f"{{params.python:q}} -m replication.run.program {{params.orders:q}}{LOGGED}"
 CHECKSUM = str(checksum_file(Path("figures/{figure}.csv")))
 
 for made, (path, doing) in MADE_BY_STUDY.items():
@@ -31,16 +33,12 @@ for made, (path, doing) in MADE_BY_STUDY.items():
             runtime=FILE.minutes,
         params:
             python=python,
-            program=FILE.program,
-            code=FILE.code,
-            job=FILE.job,
-            told=FILE.document,
-            files=FILE.files,
+            key=FILE.key,
+            orders=FILE.orders,
         message:
             f"{doing} of {{wildcards.study}} (log: {{log}})"
         shell:
-            "{params.python:q} -m replication.run.program --job {params.told:q} {output:q}"
-            f" {{params.files}}{LOGGED}"
+            RUN
 
 
 # Starting Python takes longer than most claims. So the claims of one module are measured together, and
@@ -65,16 +63,12 @@ for (made, name, batch), paths in JOBS.batches.items():
             runtime=FILE.minutes,
         params:
             python=python,
-            program=FILE.program,
-            code=FILE.code,
-            job=FILE.job,
-            told=FILE.document,
-            outputs=FILE.outputs,
-            files=FILE.files,
+            key=FILE.key,
+            orders=FILE.orders,
         message:
             f"{IN_BATCHES[made]} the claims {batch} of {name} (log: {{log}})"
         shell:
-            f"{{params.python:q}} -m replication.run.program --job {{params.told:q}} {{params.outputs}} {{params.files}}{LOGGED}"
+            RUN
 
 
 rule table:
@@ -92,22 +86,18 @@ rule table:
         runtime=TABLE.minutes,
     params:
         python=python,
-        program=TABLE.program,
-        code=TABLE.code,
-        job=TABLE.job,
-        told=TABLE.document,
-        files=TABLE.files,
+        key=TABLE.key,
+        orders=TABLE.orders,
     message:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
-        "{params.python:q} -m replication.run.program --job {params.told:q} --checksum {output.checksum:q}"
-        f" {{output.table:q}} {{params.files}}{LOGGED}"
+        RUN
 
 
 rule figure:
     input:
         shown=FIGURE.inputs,
-        checksum=CHECKSUM,
+        checksum=ancient(CHECKSUM),
     output:
         report(
             kept(FIGURE.pattern),
@@ -124,13 +114,9 @@ rule figure:
         runtime=FIGURE.minutes,
     params:
         python=python,
-        program=FIGURE.program,
-        code=FIGURE.code,
-        job=FIGURE.job,
-        told=FIGURE.document,
-        files=FIGURE.files,
+        key=FIGURE.key,
+        orders=FIGURE.orders,
     message:
         "Drawing {output} (log: {log})"
     shell:
-        "{params.python:q} -m replication.run.program --job {params.told:q} --checksum {input.checksum:q}"
-        f" {{output:q}} {{params.files}}{LOGGED}"
+        RUN

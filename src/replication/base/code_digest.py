@@ -87,13 +87,9 @@ class _Module(NamedTuple):
 
 @cache
 def reach(module: str) -> Reach:
-    """Return all modules and packages that `module` imports, directly or through others.
+    """Return all modules and packages that a module imports, directly or through others.
 
-    Args:
-        module: full dotted name of a module of the engine, or below `SOURCE`.
-
-    Raises:
-        InputError: if there is no such module, or a module cannot be read.
+    An `InputError` if there is no such module, or a module cannot be read.
     """
     found: dict[str, _Module] = {}
     waiting = [module]
@@ -117,42 +113,20 @@ def installed_versions(packages: tuple[str, ...]) -> dict[str, str]:
     return {name: _installed_version(name) for name in packages}
 
 
-def locked_versions(lock: Path, packages: tuple[str, ...]) -> dict[str, str]:
-    """Return the version of each package in a lock file of `name==version` lines.
-
-    If the installed version is another one, both are named, so that neither a new lock nor a new
-    installation goes unnoticed.
-    """
-    pins = _pins(lock)
-    versions = {}
-    for name, installed in installed_versions(packages).items():
-        locked = pins.get(name, "unpinned")
-        versions[name] = locked if locked == installed else f"{locked} (installed: {installed})"
-    return versions
-
-
 @cache
-def code_digests(lock: Path, programs: tuple[str, ...]) -> list[str]:
-    """Return one string per module and per locked package that some programs reach."""
-    modules: dict[str, str] = {}
-    packages: set[str] = set()
-    for program in programs:
-        reached = reach(program)
-        modules |= reached.modules
-        packages |= {*reached.packages}
-    versions = locked_versions(lock, tuple(sorted(packages)))
+def code_digests(programs: tuple[str, ...]) -> list[str]:
+    """Return one string per module and per installed package that some programs reach."""
+    reached = [reach(program) for program in programs]
+    modules = {name: found for each in reached for name, found in each.modules.items()}
+    packages = sorted({name for each in reached for name in each.packages})
     return [
-        *(f"{name}@{digest}" for name, digest in sorted(modules.items())),
-        *(f"{name}=={version}" for name, version in versions.items()),
+        *(f"{name}@{found}" for name, found in sorted(modules.items())),
+        *(f"{name}=={found}" for name, found in installed_versions(tuple(packages)).items()),
     ]
 
 
 def check_function(module: str, function: str) -> None:
-    """Refuse a function that a module does not have, without running the module.
-
-    Raises:
-        InputError: names the function, and those that the module has.
-    """
+    """Refuse a function that a module does not have, without running the module, in words."""
     found = _read_module(module).source.functions
     if function not in found:
         public = ", ".join(sorted(name for name in found if name.islower() and name[0] != "_"))
@@ -162,8 +136,7 @@ def check_function(module: str, function: str) -> None:
 def parameters(module: str, function: str) -> Parameters:
     """Return the parameters of a public function that a module defines, without running it.
 
-    Raises:
-        InputError: if the module defines no such function; names those that it defines.
+    An `InputError` names the functions that the module defines.
     """
     defined = {
         name: found for name, found in _read_module(module).source.functions.items() if found
@@ -202,15 +175,6 @@ def _distribution_name(package: str) -> str:
 
 
 @cache
-def _pins(lock: Path) -> dict[str, str]:
-    return dict(
-        line.split(";")[0].strip().split("==")
-        for line in lock.read_text(encoding="utf-8").splitlines()
-        if "==" in line and not line.lstrip().startswith(("#", "-"))
-    )
-
-
-@cache
 def _read_module(name: str) -> _Module:
     try:
         source = _read_source(_source_path(name))
@@ -228,10 +192,8 @@ def _read_module(name: str) -> _Module:
 def _read_source(path: Path) -> _Source:
     """Return the content of a source file, from the record beside its compiled form if that is new.
 
-    Without records, parsing all modules takes half of every start.
-
-    Raises:
-        InputError: if the file is no Python.
+    Without records, parsing all modules takes half of every start. An `InputError` if the file is
+    no Python.
     """
     content = path.read_bytes()
     record = Path(cache_from_source(path)).with_suffix(".json")
@@ -351,11 +313,8 @@ def _digest_and_imports(tree: ast.Module) -> tuple[str, list[ast.Import | ast.Im
 def _shape(node: object, imports: list[ast.Import | ast.ImportFrom]) -> object:
     """Return a node as `ast.dump` shows it, without docstrings, bare strings and empty fields.
 
-    Versions of Python differ in their empty fields.
-
-    Args:
-        node: node of a syntax tree, which has no comments and no layout.
-        imports: receives the imports below the node, so that one walk is enough.
+    Versions of Python differ in their empty fields. The list receives the imports below the node,
+    so that one walk is enough.
     """
     if isinstance(node, list):
         return [_shape(item, imports) for item in node]

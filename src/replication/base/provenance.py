@@ -1,101 +1,26 @@
-"""Provenance of a file: the program, its settings, seeds and code, and the files that it read."""
+"""Provenance of a file: the program, its settings, seeds and code, the files that it read, its key.
+
+The key is a digest of all of that. A file is current if its key is the plan's; nothing else counts.
+"""
 
 import hashlib
 import json
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from replication.base.code_digest import installed_versions, reach
-from replication.base.errors import InputError
-from replication.base.strict import Strict
+from replication.base.process import arithmetic_variables
 
 Provenance = dict[str, Any]
-FORMAT = 2
+FORMAT = 3
 """Number of the format of intermediate files.
 
 The modules that write files are in no digest of a result; this number stands for them."""
-
-
-class Recipe(Strict):
-    """The maker of files of one kind, whatever their seeds; short enough for a command line."""
-
-    program: str
-    """Full name of the program's module."""
-    settings: str
-    """Digest of the program's settings."""
-    code: str
-    """Digest of all code that the program reaches."""
-    packages: dict[str, str]
-    """Versions of the numerical packages that the program reaches, by name."""
-    reads: list[str]
-    """Digests of the recipes of the files that the program reads, each once."""
-    format: int = FORMAT
-    """Number of the file's format."""
-
-    @cached_property
-    def digest(self) -> str:
-        """Digest of the recipe, and so of all that the files are made from."""
-        return digest(self.model_dump())
-
-
-def recipe(program: str, settings: str, reads: list[str]) -> Recipe:
-    """Return the recipe of a program of this installation.
-
-    Args:
-        program: full name of the module.
-        settings: digest of its settings.
-        reads: digests of the recipes of the files that it reads.
-    """
-    code, packages = _code_and_packages(program)
-    return Recipe(
-        program=program, settings=settings, code=digest(code), packages=packages, reads=reads
-    )
-
-
-def provenance(program: str, settings: Any, seeds: list[int], reads: list[str]) -> Provenance:
-    """Return the provenance of a file that `program` makes in this installation.
-
-    Args:
-        program: full name of the module.
-        settings: its settings as plain JSON data.
-        seeds: the seeds that the file covers.
-        reads: digests of the recipes of the files that were read.
-    """
-    code, packages = _code_and_packages(program)
-    return {
-        "program": program,
-        "settings": settings,
-        "seeds": seeds,
-        "code": code,
-        "packages": packages,
-        "reads": reads,
-        "format": FORMAT,
-    }
-
-
-def check_provenance(
-    path: str, found: Provenance, expected: Recipe, seeds: list[int] | None
-) -> None:
-    """Refuse a file that was not made by the expected recipe for the expected seeds.
-
-    Args:
-        path: path of the file.
-        found: the provenance in the file.
-        expected: recipe of the expected maker.
-        seeds: seeds that the file should cover; any, if left out.
-
-    Raises:
-        InputError: names the file and the differences.
-    """
-    differences = list(_differences(found, expected))
-    if seeds is not None and found.get("seeds") != seeds:
-        differences.append(f"seeds are {found.get('seeds')}, expected {seeds}")
-    if differences:
-        raise InputError(
-            f"{path}: made by another configuration or another version of the code ("
-            + "; ".join(differences[:3])
-            + "); delete the file and run again"
-        )
+MOST_NAMES = 3
+"""Largest number of names of a difference."""
+KEY = "key"
+"""Name of the key in a provenance."""
 
 
 def digest(data: Any) -> str:
@@ -103,21 +28,60 @@ def digest(data: Any) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _code_and_packages(program: str) -> tuple[dict[str, str], dict[str, str]]:
-    reached = reach(program)
-    return reached.modules, installed_versions(reached.packages)
+def surroundings_of(programs: Sequence[str]) -> dict[str, Any]:
+    """Return the code and the packages that some programs reach, and variables of arithmetic."""
+    reached = [reach(program) for program in programs]
+    packages = sorted({name for each in reached for name in each.packages})
+    return {
+        "code": {name: found for each in reached for name, found in each.modules.items()},
+        "packages": installed_versions(tuple(packages)) | arithmetic_variables(),
+    }
 
 
-def _differences(found: Provenance, expected: Recipe) -> Any:
-    for name in ("program", "packages", "format"):
-        if found.get(name) != getattr(expected, name):
-            yield f"{name}: {found.get(name)!r}, expected {getattr(expected, name)!r}"
-    if digest(found.get("settings")) != expected.settings:
-        yield "other settings"
-    if digest(found.get("code")) != expected.code:
-        now = reach(expected.program).modules
-        before = found.get("code") or {}
-        changed = [name for name in now | before if now.get(name) != before.get(name)]
-        yield f"other code of {', '.join(changed)}"
-    if found.get("reads") != expected.reads:
-        yield "what it was made from was made otherwise"
+@cache
+def digest_of_code(programs: tuple[str, ...]) -> str:
+    """Return the digest of all code, packages and variables that some programs depend on."""
+    return digest(surroundings_of(programs))
+
+
+def recipe_digest(
+    programs: tuple[str, ...], settings: str, reads: Iterable[str], printed: Iterable[str]
+) -> str:
+    """Return the digest of the way to make a file, whatever its seeds.
+
+    It is of the modules (that of the function first), the digest of the settings, the recipes of
+    the files that are read, and the digests of the read files that no program makes.
+    """
+    code = digest_of_code(programs)
+    return digest([programs[0], settings, code, [*reads], [*printed], FORMAT])
+
+
+def key_of_file(
+    recipe: str, seeds: Sequence[int], reads: Mapping[str, str], gaps: Sequence[str]
+) -> str:
+    """Return the key of a file, which does not depend on how inputs are cut into files.
+
+    `reads` has the seeds of all inputs by their recipe's digest, such as 1-10,12; `gaps` those of
+    the runs behind metrics.
+    """
+    return digest([recipe, [*seeds], reads, [*gaps]])
+
+
+def differences(found: Provenance, planned: Provenance) -> Iterator[str]:
+    """Yield in words the parts of a file's own provenance, settings aside, that are not planned.
+
+    Files that were read tell their own differences.
+    """
+    if found.get("format") != planned["format"]:
+        yield "files have another format"
+        return
+    for part in ("code", "packages"):
+        before, now = found[part], planned[part]
+        names = sorted(name for name in before | now if before.get(name) != now.get(name))
+        if names:
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            yield f"the {part} {', '.join(names[:MOST_NAMES])}{more} changed"
+    if found.get("printed") != planned.get("printed"):
+        yield "a file that no job makes changed"
+    if found.get("gaps") != planned.get("gaps"):
+        yield "other arrays may have gaps"

@@ -9,8 +9,6 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-KEY = "key"
-"""Name of the key in the provenance of a table that has no other stamp."""
 FOLDER_MARK = ".snakemake_timestamp"
 """Name of the file that Snakemake leaves in a folder that a rule makes."""
 _STAMP = re.compile(rb"made from ([0-9a-f]{16}), content sha256 [0-9a-f]{64}")

@@ -4,17 +4,19 @@ import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replication.base.errors import InputError
-from replication.base.provenance import Provenance, Recipe, check_provenance
+from replication.base.provenance import Provenance
 from replication.base.storage import (
     PROVENANCE,
     make_record,
     refuse_changed,
+    refuse_other_key,
     split_record,
     unreadable_error,
     write_atomically,
@@ -39,17 +41,14 @@ def write_table(
     write_atomically(path, lambda stream: stream.write(marked))
 
 
-def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFrame:
-    """Return the table that `write_table` wrote; arguments and errors as in `read_arrays`."""
+def read_table(path: Path, key: str) -> pd.DataFrame:
+    """Return the table that `write_table` wrote; errors as in `read_arrays`."""
     try:
         whole = path.read_bytes()
         file = pq.ParquetFile(io.BytesIO(whole))
-        record = (file.metadata.metadata or {})[PROVENANCE.encode()].decode()
-        found, content = split_record(record)
-        check_provenance(str(path), found, recipe, seeds)
-        # Files of earlier versions hold the digest of their pages only.
-        if content != _sha256(_pages(whole)):
-            refuse_changed(path, content, _sha256(whole.replace(content.encode(), BLANK.encode())))
+        found, content = split_record(_metadata(file.metadata)[PROVENANCE.encode()].decode())
+        refuse_other_key(path, found, key)
+        refuse_changed(path, content, _sha256(whole.replace(content.encode(), BLANK.encode())))
         table: pd.DataFrame = file.read().to_pandas(ignore_metadata=True)
     except InputError:
         raise
@@ -59,20 +58,23 @@ def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFr
     return table
 
 
+def read_record_of_table(path: Path) -> Provenance:
+    """Return the provenance of a table; any error says that the file is damaged."""
+    return split_record(_metadata(pq.read_metadata(path))[PROVENANCE.encode()].decode())[0]
+
+
 def read_note(path: Path, name: str) -> str | None:
     """Return a note on a table that `read_table` has read; none if it has no such note."""
-    found: bytes | None = (pq.read_metadata(path).metadata or {}).get(name.encode())
+    found = _metadata(pq.read_metadata(path)).get(name.encode())
     return None if found is None else found.decode()
+
+
+def _metadata(found: Any) -> dict[bytes, bytes]:
+    return found.metadata or {}
 
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _pages(whole: bytes) -> bytes:
-    """Return a Parquet file up to its footer, whose length stands before the last word."""
-    footer = int.from_bytes(whole[-8:-4], "little")
-    return whole[: -8 - footer]
 
 
 MISSING = ("", "nan", "NaN")

@@ -69,7 +69,7 @@ def read_computed(jobs: Jobs, study: str, folder: Path) -> tuple[Bundle, dict[st
         return found
 
     def made(path: str) -> pd.DataFrame:
-        return read_table(folder / path, jobs.recipe(path), list(jobs.tasks[path].seeds))
+        return read_table(folder / path, jobs.key(path))
 
     def current(path: str) -> Path:
         if jobs.is_made_otherwise(path, path, folder):

@@ -5,11 +5,11 @@ packages it depends on, and when it ran. Here they become a Provenance Run Crate
 (https://w3id.org/ro/wfrun/provenance/0.5), which archives and other tools read.
 """
 
-import ast
 import json
 import mimetypes
 import re
 from base64 import urlsafe_b64decode
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from snakemake.persistence import MetadataRecord
 from replication.base.citation_file import licence_url, read_citation_file
 from replication.base.commit import commit_name
 from replication.base.errors import InputError
+from replication.base.provenance import KEY
 from replication.base.storage import unreadable_error, write_text
 from replication.bundle.machine import machine
+from replication.plan.stale_files import read_record
 from replication.study.registry import read_registry
 from replication.study.studies import find_studies
 
@@ -37,8 +39,6 @@ PROFILES = {
     "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
-_MODULE = re.compile(r"([\w.]+)@([0-9a-f]{12})")
-_PACKAGE = re.compile(r"([\w-]+)==([\w.]+)")
 Job = tuple[MetadataRecord, list[str]]
 """Snakemake's record of a job, and those of its outputs that are still there."""
 
@@ -49,7 +49,7 @@ def read_jobs(records: Path) -> list[Job]:
     `records` is Snakemake's folder of records, below the folder of the outputs. Raises an
     InputError if a record cannot be read, or there is none.
     """
-    found: dict[tuple[str, float], Job] = {}
+    found: dict[str, Job] = {}
     for path in sorted(path for path in records.rglob("*") if path.is_file()):
         # The name of the file that a record is of is encoded, a long one over several folders.
         encoded = "".join(part.removeprefix("@") for part in path.relative_to(records).parts)
@@ -61,8 +61,8 @@ def read_jobs(records: Path) -> list[Job]:
         except (OSError, ValueError) as error:
             raise unreadable_error(path, error) from error
         if record.shellcmd and not record.incomplete:
-            key = (record.shellcmd, record.starttime or 0)
-            found.setdefault(key, (record, []))[1].append(output)
+            # Its orders, or its outputs, are in the command of a job.
+            found.setdefault(record.shellcmd, (record, []))[1].append(output)
     if not found:
         raise InputError("nothing is computed here yet; run a target such as `snakemake figures`")
     jobs = [(record, sorted(outputs)) for record, outputs in found.values()]
@@ -83,11 +83,12 @@ def describe_jobs(jobs: list[Job], name: str) -> dict[str, Any]:
     ]
     actions, tools, steps = [], {}, {}
     for record, outputs in jobs:
-        tool = _add_tool(crate, record)
+        made_by = _provenance(outputs)
+        tool = _add_tool(crate, record, made_by)
         tools[tool.id] = tool
         step = f"#{record.rule}:{tool.id[1:]}"
         steps[step] = _add(crate, step, "HowToStep", name=record.rule, workExample=tool)
-        actions.append(_add_action(crate, record, outputs, tool))
+        actions.append(_add_action(crate, record, outputs, made_by, tool))
     whole = _add(
         crate,
         "#run",
@@ -105,11 +106,12 @@ def describe_jobs(jobs: list[Job], name: str) -> dict[str, Any]:
     return dict(crate.metadata.generate())
 
 
-def _add_tool(crate: ROCrate, record: MetadataRecord) -> ContextEntity:
+def _add_tool(crate: ROCrate, record: MetadataRecord, made_by: dict[str, Any]) -> ContextEntity:
     """Add the version of the program that ran, with the packages that its result depends on."""
-    depends = json.dumps(record.params)
-    program = _find_program(record)
-    version = dict(_MODULE.findall(depends)).get(program, "unknown")
+    found = re.search(r" -m ([\w.]+)(?: --edited \S+ ([\w.]+))?", record.shellcmd or "")
+    started = found[2] or found[1] if found else str(record.rule)
+    program = made_by.get("program", started)
+    version = made_by.get("code", {}).get(program, "unknown")
     packages = [
         _add(
             crate,
@@ -118,7 +120,7 @@ def _add_tool(crate: ROCrate, record: MetadataRecord) -> ContextEntity:
             name=package,
             softwareVersion=release,
         )
-        for package, release in sorted(set(_PACKAGE.findall(depends)))
+        for package, release in made_by.get("packages", {}).items()
     ]
     return _add(
         crate,
@@ -130,30 +132,30 @@ def _add_tool(crate: ROCrate, record: MetadataRecord) -> ContextEntity:
     )
 
 
-def _find_program(record: MetadataRecord) -> str:
-    """Return the module that ran; one program runs all jobs, and its orders name the module."""
-    if orders := _read_orders(record):
-        return str(json.loads(orders)["orders"][0]["program"])
-    found = re.search(r" -m ([\w.]+)(?: --edited \S+ ([\w.]+))?", record.shellcmd or "")
-    return found[2] or found[1] if found else str(record.rule)
-
-
-def _read_orders(record: MetadataRecord) -> str:
-    """Return the orders among the parameters as JSON; empty if there are none."""
-    params = (text for text in record.params or () if text[1:].startswith('{"orders":'))
-    return str(ast.literal_eval(next(params, "''")))
+def _provenance(outputs: list[str]) -> dict[str, Any]:
+    """Return what an output says of its making, a picture by its table; empty if none says it."""
+    for path in map(Path, outputs):
+        for told in (path, path.with_suffix(".csv")):
+            with suppress(Exception):
+                return read_record(told)
+    return {}
 
 
 def _add_action(
-    crate: ROCrate, record: MetadataRecord, outputs: list[str], tool: ContextEntity
+    crate: ROCrate,
+    record: MetadataRecord,
+    outputs: list[str],
+    made_by: dict[str, Any],
+    tool: ContextEntity,
 ) -> ContextEntity:
+    told = {name: made_by[name] for name in ("settings", "seeds", KEY) if name in made_by}
     inputs = sorted(path for path in record.input or () if Path(path).is_file())
     return _add(
         crate,
         f"#{outputs[0]}",
         "CreateAction",
         name=f"{record.rule} of {outputs[0]}",
-        description="\n".join(filter(None, (record.shellcmd, _read_orders(record)))),
+        description="\n".join([record.shellcmd or "", json.dumps(told, sort_keys=True)]),
         instrument=tool,
         object=[_add_file(crate, path) for path in inputs],
         result=[_add_file(crate, path) for path in outputs],

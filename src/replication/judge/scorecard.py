@@ -10,8 +10,8 @@ import pandas as pd
 
 from replication.base.errors import WRONG_TABLE, InputError
 from replication.base.markdown import escape_markdown, table
-from replication.base.provenance import Provenance, digest, provenance
-from replication.base.stamp import KEY, stamped
+from replication.base.provenance import KEY, Provenance, digest, surroundings_of
+from replication.base.stamp import stamped
 from replication.base.storage import (
     CONTENT,
     PROVENANCE,
@@ -155,8 +155,8 @@ def main(
     registry = read_registry(registry_path).with_added(*added.added)
     found = [read_verdict(path) for path in verdicts]
     refuse_wrong_tables(registry, found)
-    made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])
-    write_table(parquet, scorecard(registry, found), made_by | {KEY: key})
+    made_by = {"program": __spec__.name, "settings": registry.model_dump(mode="json"), KEY: key}
+    write_table(parquet, scorecard(registry, found), made_by | surroundings_of((__spec__.name,)))
     text = stamped(to_markdown(registry, found).encode(), ".md", key)
     write_atomically(markdown, lambda stream: stream.write(text))
 

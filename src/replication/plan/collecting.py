@@ -8,13 +8,12 @@ from typing import Self
 
 from replication.base.code_digest import installed_versions
 from replication.base.errors import InputError
-from replication.base.provenance import digest
-from replication.base.stamp import KEY, read_stamp
+from replication.base.provenance import KEY, digest, digest_of_code
+from replication.base.stamp import read_stamp
 from replication.base.storage import PROVENANCE, split_record
 from replication.base.strict import Strict
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, file_digests
-from replication.plan.stale_files import digest_of_code
 
 PROGRAM = "replication.judge.scorecard"
 """Program that writes scorecards."""
@@ -33,7 +32,7 @@ class Edited(Strict):
     def now(cls, programs: Iterable[str], files: Iterable[str]) -> Self:
         """Return the digests of some programs, as this process has them, and of some files."""
         paths = [*files]
-        code = {name: digest_of_code(name) for name in programs}
+        code = {name: digest_of_code((name,)) for name in programs}
         return cls(code=code, files=dict(zip(paths, file_digests(paths), strict=True)))
 
     @property

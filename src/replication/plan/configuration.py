@@ -72,8 +72,7 @@ class Configuration(Strict):
 def configuration_type(studies: dict[str, Study]) -> type[Configuration]:
     """Return the model of a configuration with the sections of some studies.
 
-    Raises:
-        InputError: if the name of a study means something else in a configuration.
+    An `InputError` if the name of a study means something else in a configuration.
     """
     for name, study in studies.items():
         if name in Configuration.model_fields or hasattr(Configuration, name):
@@ -96,11 +95,7 @@ def default_sections(studies: dict[str, Study]) -> dict[str, Any]:
 
 
 def _refuse_unknown_removals(changes: dict[str, Any], studies: dict[str, Study]) -> None:
-    """Refuse `null` in the place of a figure that the defaults have not.
-
-    Raises:
-        InputError: names the figure.
-    """
+    """Refuse `null` in the place of a figure that the defaults have not, by an `InputError`."""
     for study in studies.values():
         figures = _at(changes, study.name, "figures")
         gone = [name for name, found in figures.items() if found is None]
@@ -125,12 +120,8 @@ def _at(changes: Any, *keys: str) -> dict[Any, Any]:
 def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:
     """Return the configuration: the studies' defaults with some changes.
 
-    Args:
-        changes: nested mappings; only the keys that they have replace the defaults.
-        studies: studies with a section.
-
-    Raises:
-        InputError: if the configuration cannot be used; names what is wrong.
+    Changes are nested mappings; only the keys that they have replace the defaults. An `InputError`
+    names a mistake.
     """
     defaults = default_sections(studies)
     _refuse_unknown_removals(changes, studies)
@@ -191,11 +182,7 @@ def _key_paths(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 def read_overlay(path: Path) -> dict[str, Any]:
-    """Read an overlay as plain data.
-
-    Raises:
-        InputError: if the file is no YAML, or has no keys.
-    """
+    """Read an overlay as plain data; an `InputError` if it is no YAML, or has no keys."""
     changes = read_yaml(path)
     if not isinstance(changes, dict):
         raise InputError(
@@ -205,11 +192,7 @@ def read_overlay(path: Path) -> dict[str, Any]:
 
 
 def read_overlays(paths: Iterable[Path]) -> dict[str, Any]:
-    """Read and merge overlays, without the studies that they ask Snakemake for.
-
-    Raises:
-        InputError: as `read_overlay`.
-    """
+    """Read and merge overlays, without the studies that they ask Snakemake for."""
     changes: dict[str, Any] = reduce(merge, map(read_overlay, paths), {})
     return {key: value for key, value in changes.items() if key != "study"}
 

@@ -5,19 +5,26 @@ must have, the files that are compared with the reference, and the figures of a 
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from replication.base.code_digest import code_digests
 from replication.base.errors import InputError
 from replication.base.places import SOURCE
-from replication.base.provenance import Provenance, Recipe, digest, recipe
+from replication.base.provenance import (
+    KEY,
+    Provenance,
+    differences,
+    digest,
+    key_of_file,
+    recipe_digest,
+    surroundings_of,
+)
 from replication.base.strict import unknown_key
 from replication.plan.configuration import (
     Computation,
@@ -27,25 +34,18 @@ from replication.plan.configuration import (
     read_overlay,
 )
 from replication.plan.limits import refuse_without_gpu, speed
-from replication.plan.orders import Input, Order, gaps_and_printed, made_by, seeds_by_recipe
+from replication.plan.orders import Input, Order, file_digests, made_by, planned_with
 from replication.plan.paper_settings import claim_departures, without_published
-from replication.plan.stale_files import (
-    DRAWING,
-    checksum_file,
-    file_key,
-    has_checksum,
-    has_record,
-    has_stamp,
-    mark,
-    planned_with,
-)
+from replication.plan.stale_files import checksum_file, has_key, read_record
 from replication.plan.study_jobs import StudyJobs
-from replication.plan.tasks import Task, Tasks, stem
+from replication.plan.tasks import Task, Tasks
 from replication.plan.times import Records, record_name
 from replication.study.registry import Registry, read_registry
 from replication.study.seeds import format_seeds
 from replication.study.studies import Study
 
+PICTURE_CHANGED = "the way to draw it, or a table as printed, changed"
+"""Difference of a picture whose table is current; a picture says its key alone."""
 MADE_BY_STUDY = frozenset({"data", "runs", "metrics"})
 """Stages whose jobs take as long as their settings say."""
 
@@ -62,7 +62,8 @@ class Jobs:
     """Tasks by path of the file that is made."""
     figures: dict[str, tuple[StudyJobs, str]] = field(default_factory=dict)
     """Study and name of a figure, by path below `figures/` without ending."""
-    _recipes: dict[Hashable, Recipe] = field(default_factory=dict)
+    _recipes: dict[Hashable, str] = field(default_factory=dict)
+    _keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -71,16 +72,10 @@ class Jobs:
         studies: dict[str, Study],
         add: Callable[[StudyJobs], StudyJobs] = lambda study: study,
     ) -> "Jobs":
-        """Return the table of a configuration.
+        """Return the table of a configuration; `add` adds to the registry of a study.
 
-        Args:
-            configuration: settings of all studies.
-            studies: the studies by name.
-            add: adds to the registry of a study, such as verdicts at the paper's scale.
-
-        Raises:
-            InputError: if a study's parts do not fit together, or two make the same file, or files
-                whose names differ in upper and lower case alone.
+        An `InputError` if a study's parts do not fit together, or two make the same file, or files
+        whose names differ in upper and lower case alone.
         """
         jobs = cls(
             configuration,
@@ -124,12 +119,8 @@ class Jobs:
     def selected_studies(self, choice: object) -> list[str]:
         """Return the studies of targets that name no study.
 
-        Args:
-            choice: names, as a list or separated by commas; if none, the studies of a plain run
-                and the studies whose verdicts are all there.
-
-        Raises:
-            InputError: if there is no such study, or none at all.
+        The choice is a list of names, or names separated by commas; None stands for the studies of
+        a plain run and those whose verdicts are all there. An `InputError` names an unknown study.
         """
         if choice is None:
             return [
@@ -153,88 +144,107 @@ class Jobs:
         """Say whether the table has a figure under this path, which has no ending there."""
         return path in self.tasks and self.tasks[path].stage == "figure"
 
-    def code(self, lock: Path, paths: Iterable[str], *programs: str) -> list[str]:
+    def code(self, paths: Iterable[str], *programs: str) -> list[str]:
         """Return one string per module and package that some files, or programs, depend on."""
         made = (task.program for _, task in self.closure(paths))
-        return code_digests(lock, tuple(dict.fromkeys([*programs, *made])))
+        return code_digests(tuple(dict.fromkeys([*programs, *made])))
 
-    def order(self, path: str) -> Order:
-        """Return the order to the program that makes a file."""
+    def order(
+        self, path: str, output: str | None = None, inputs: Sequence[str] | None = None
+    ) -> Order:
+        """Return the order to the program that makes a file.
+
+        The file and its inputs, in the order of the table, may stand in other places.
+        """
         task = self.tasks[path]
+        read = [*task.reads, *task.published]
+        is_table = task.stage == "table"
         return Order(
-            planned_with=self.planned_with(path),
+            output=output or path,
             stage=task.stage,
             program=task.program,
             function=task.function,
             settings=task.settings,
             seeds=format_seeds(task.seeds),
-            inputs=list(self._inputs(task)),
             gaps=list(task.gaps),
+            inputs=[self._input(task, *each) for each in zip(read, inputs or read, strict=True)],
+            made_of=self._made_of(path),
+            planned_with=self.planned_with(path),
+            checksum=str(checksum_file(Path(path))) if is_table else "",
         )
 
-    def recipe(self, path: str) -> Recipe:
-        """Return the recipe that a file must name."""
+    def recipe(self, path: str) -> str:
+        """Return the digest of the way to make a file, whatever its seeds."""
         if path not in self._recipes:
             task = self.tasks[path]
-            made = (self.recipe(each).digest for each in task.reads if each in self.tasks)
+            reads = dict.fromkeys(self.recipe(each) for each in task.reads if each in self.tasks)
             # Most files of a stage are made by the same recipe, for other seeds.
-            key = (task.program, task.digest, tuple(dict.fromkeys(made)))
-            if key not in self._recipes:
-                self._recipes[key] = recipe(task.program, task.digest, list(key[2]))
-            self._recipes[path] = self._recipes[key]
+            parts = (task.programs, task.digest, tuple(reads), task.printed)
+            if parts not in self._recipes:
+                self._recipes[parts] = recipe_digest(*parts)
+            self._recipes[path] = self._recipes[parts]
         return self._recipes[path]
+
+    def key(self, path: str) -> str:
+        """Return the key of a file: a digest of all that it is made from."""
+        if path not in self._keys:
+            task = self.tasks[path]
+            self._keys[path] = key_of_file(
+                self.recipe(path), task.seeds, self._reads(task), self._gaps_read(task)
+            )
+        return self._keys[path]
 
     def made_by(self, path: str) -> Provenance:
         """Return the provenance of a file once it is made."""
         task = self.tasks[path]
-        read, gaps = self._read(task), self._gaps_read(task)
-        return made_by(task.program, task.settings, list(task.seeds), read, gaps, task.printed)
+        return made_by(self.order(path), surroundings_of(task.programs))
 
-    def made_by_in_short(self, path: str) -> Provenance:
-        """Return `made_by` as `in_short` does, from what is known: digests take long."""
+    def _made_of(self, path: str) -> dict[str, Any]:
+        """Return the parts of a file's provenance that follow from its inputs, and its key."""
         task = self.tasks[path]
+        few = {"printed": [*task.printed], "gaps": self._gaps_read(task)}
         return {
-            **self.recipe(path).model_dump(),
-            "seeds": list(task.seeds),
-            "covers": [*seeds_by_recipe(self._read(task)).values()],
-            **gaps_and_printed(self._gaps_read(task), task.printed),
+            "reads": self._reads(task),
+            KEY: self.key(path),
+            **{name: found for name, found in few.items() if found},
         }
+
+    def _reads(self, task: Task) -> dict[str, str]:
+        """Return the seeds of all inputs that a program makes, such as 1-10,12, by recipe."""
+        covered: dict[str, set[int]] = {}
+        for path in task.reads:
+            if path in self.tasks:
+                covered.setdefault(self.recipe(path), set()).update(self.tasks[path].seeds)
+        return {recipe: format_seeds(sorted(seeds)) for recipe, seeds in covered.items()}
 
     def planned_with(self, path: str) -> str:
         """Return a digest of the code and the tables as printed that a file is planned with."""
         task = self.tasks[path]
-        return planned_with(task.stage, task.program, task.printed)
-
-    def key(self, path: str) -> str:
-        """Return the key of a file: a digest of all that it is made from."""
-        return file_key(self.made_by_in_short(path), self.planned_with(path))
+        return planned_with(task.programs, file_digests(task.published))
 
     def is_made_otherwise(self, output: str, path: str, folder: Path = Path()) -> bool:
-        """Say whether an output is made otherwise than the table says for a path, or is damaged.
-
-        Args:
-            output: path of the file, from the folder of the run.
-            path: path that the table has for it.
-            folder: folder of the run.
-        """
-        file, stage = folder / output, self.tasks[path].stage
+        """Say whether an output below a folder has another key than planned, or is damaged."""
+        stage = self.tasks[path].stage
+        checksums = folder / checksum_file(Path(path)) if stage == "table" else Path()
         try:
-            if stage == "table":
-                return not has_checksum(
-                    file, folder / checksum_file(Path(path)), mark(self.made_by(path))
-                )
-            if stage == "figure":
-                return not has_stamp(file, self.key(path))
-            return not has_record(file, self.made_by_in_short(path))
+            return not has_key(folder / output, stage, self.key(path), checksums)
         except Exception:
             # A damaged byte can make any reader fail in any way.
             return True
 
-    def programs(self, path: str) -> list[str]:
-        """Return the programs that make a file: its own first, then those of its inputs."""
-        made = [task.program for _, task in self.closure([path])]
-        drawing = [DRAWING] if self.tasks[path].stage == "figure" else []
-        return list(dict.fromkeys([*made, *drawing]))
+    def difference(self, output: str, path: str) -> str:
+        """Return in words how a file was made otherwise than planned; empty if its inputs were.
+
+        Settings are left to `replication.plan.other_settings`.
+        """
+        if self.tasks[path].stage == "figure":
+            table = self.tasks[path].reads[0]
+            return "" if self.is_made_otherwise(table, table) else PICTURE_CHANGED
+        try:
+            found = read_record(Path(output))
+        except Exception:
+            return "it is damaged"
+        return ", ".join(differences(found, self.made_by(path)))
 
     def closure(self, paths: Iterable[str]) -> Iterator[tuple[str, Task]]:
         """Yield path and task of some files and of all that they are made from, each once."""
@@ -253,10 +263,6 @@ class Jobs:
         They are those of its record, or else of the jobs beside it, or else as its operations say.
         Records are of the default settings. So they do not count for data, runs and metrics of
         other settings; evidence, verdicts and figures take seconds under any.
-
-        Args:
-            path: the file.
-            records: times of jobs.
         """
         task = self.tasks[path]
         is_recorded = task.device != "cuda" and (
@@ -276,9 +282,7 @@ class Jobs:
     def seconds_of(self, paths: Iterable[str], records: Records) -> Iterator[float]:
         """Yield the seconds of every job that makes some files from nothing, each job once.
 
-        Args:
-            paths: the files.
-            records: times of jobs; a job whose time is not known takes none, see `seconds`.
+        A job whose time is not known takes none.
         """
         names = {record_name(path, task): path for path, task in self.closure(paths)}
         for path in names.values():
@@ -287,11 +291,8 @@ class Jobs:
     def longest_chain(self, paths: Iterable[str], records: Records) -> float:
         """Return the seconds of the longest chain of jobs, each of which reads from the one before.
 
-        No number of processors makes the files from nothing in less.
-
-        Args:
-            paths: the files.
-            records: times of jobs; a job whose time is not known takes none, see `seconds`.
+        No number of processors makes the files from nothing in less. A job whose time is not known
+        takes none.
         """
         tasks, ends = dict(self.closure(paths)), dict[str, float]()
         reads = {
@@ -313,27 +314,21 @@ class Jobs:
         ]
         return digest([sorted((key, sorted(found)) for key, found in seeds.items()), published])
 
-    def _inputs(self, task: Task) -> Iterator[Input]:
-        """Yield the inputs of a task; neighbours of the same recipe are one input."""
-        alike = groupby(task.reads, lambda path: (*self._made_by(path), self._gaps(task, path)))
-        for (role, made, gaps), group in alike:
-            paths = list(group)
-            if made is None:
-                yield Input(role="source", count=len(paths))
-                continue
-            tasks = [self.tasks[path] for path in paths]
-            seeds = [format_seeds(each.seeds) for each in tasks]
-            yield Input(
-                role=role,
-                count=len(paths),
-                recipe=made,
-                seeds=None if seeds == list(map(stem, paths)) else seeds,
-                settings=tasks[0].settings if role == "metrics" else None,
-                mark=mark(self.made_by(paths[0])) if role == "table" else None,
-                gaps=list(gaps),
-            )
-        if task.published:
-            yield Input(role="published", count=len(task.published))
+    def _input(self, task: Task, path: str, place: str) -> Input:
+        """Return an input of a task by its path in the table, which may stand in another place."""
+        if path not in self.tasks:
+            return Input(path=place, role="published" if path in task.published else "source")
+        made = self.tasks[path]
+        is_metric = made.stage == "metrics"
+        return Input(
+            path=place,
+            role=made.stage,
+            key=self.key(path),
+            seeds=format_seeds(made.seeds),
+            settings=made.settings if is_metric else None,
+            program=made.program if is_metric else "",
+            gaps=list(self._gaps(task, path)),
+        )
 
     def _gaps(self, task: Task, path: str) -> tuple[str, ...]:
         """Return the gaps of an input that say which of its seeds count for a task."""
@@ -342,17 +337,7 @@ class Jobs:
 
     def _gaps_read(self, task: Task) -> list[str]:
         """Return the gaps of all inputs, see `_gaps`."""
-        return [gap for each in task.reads for gap in self._gaps(task, each)]
-
-    def _read(self, task: Task) -> list[tuple[Recipe, tuple[int, ...]]]:
-        """Return recipe and seeds of each file that a task reads and that a program makes."""
-        return [
-            (self.recipe(each), self.tasks[each].seeds) for each in task.reads if each in self.tasks
-        ]
-
-    def _made_by(self, path: str) -> tuple[str, Recipe | None]:
-        """Return stage and recipe of an input; none if no program made it."""
-        return (self.tasks[path].stage, self.recipe(path)) if path in self.tasks else ("", None)
+        return sorted({gap for each in task.reads for gap in self._gaps(task, each)})
 
 
 def _like(path: str, task: Task) -> tuple[str, str]:

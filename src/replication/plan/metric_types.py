@@ -20,13 +20,7 @@ from replication.study.contract import Job, Measured
 def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
     """Refuse a claim whose measure cannot read one of its metrics, all of which are there.
 
-    Args:
-        jobs: of the study.
-        claim: number of the claim.
-        where: keys that lead to the claim.
-
-    Raises:
-        InputError: names the function, the metric, and the metrics that the function can read.
+    An `InputError` names the function, the metric, and the metrics that the function can read.
     """
     evidence = str(jobs.claims[claim].evidence)
     module, _, function = evidence.partition(".")

@@ -1,48 +1,52 @@
-"""Orders to a program: one JSON document, the same in its file and in the records."""
+"""Orders to a program: one JSON document, which says all about the files that a job makes."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from replication.base.provenance import Provenance, Recipe, provenance
+from replication.base.provenance import FORMAT, Provenance, digest, digest_of_code
 from replication.base.storage import update_text
 from replication.base.strict import Strict
-from replication.study.seeds import format_seeds
+from replication.study.seeds import parse_seeds
 
-Role = Literal["source", "data", "runs", "metrics", "table", "evidence", "verdict", "published"]
+Stage = Literal["data", "runs", "metrics", "table", "figure", "evidence", "verdict"]
+Role = Literal["source", "published", Stage]
 DOCUMENTS = Path(".snakemake/told")
 """Folder of the documents for programs, beside the rest that Snakemake keeps of a run."""
 MADE_HERE = ("results/", "figures/")
 """Folders of what the workflow makes; other inputs are files of the project or of the user."""
-Stage = Literal["data", "runs", "metrics", "table", "figure", "evidence", "verdict"]
 
 
 class Input(Strict):
-    """Successive input files of one kind."""
+    """One input file."""
 
+    path: str
+    """Path of the file."""
     role: Role
-    """Use that the program has for the files."""
-    count: int
-    """Number of the files."""
-    recipe: Recipe | None = None
-    """Recipe that the files must name; none if no program of this project made them."""
-    seeds: list[str] | None = None
-    """Seeds of each file, such as 1-10,12; none if the names of the files say so."""
+    """Stage of the file; `source` or `published` if no program of this project made it."""
+    key: str = ""
+    """Key that the file must have; empty if no program of this project made it."""
+    seeds: str = ""
+    """Seeds that the file covers, such as 1-10,12."""
     settings: Any = None
     """Settings of the program that made metrics; none for other files."""
-    mark: str | None = None
-    """Mark that the checksum's file of a figure's table must have; none for other files."""
+    program: str = ""
+    """Program that made metrics; empty for other files."""
     gaps: list[str] = []
     """Gaps of the runs of metrics that evidence is measured on, see `Job.gaps`."""
 
+    @property
+    def file(self) -> Path:
+        """Path of the file."""
+        return Path(self.path)
+
 
 class Order(Strict):
-    """Everything that determines a file, except the paths of its inputs."""
+    """One file to be made, with everything that determines it."""
 
-    planned_with: str
-    """Digest of the code, the packages and the tables as printed of which the file was planned."""
-
+    output: str
+    """Path of the file."""
     stage: Stage
     """Kind of the file that is made."""
     program: str
@@ -53,54 +57,52 @@ class Order(Strict):
     """Settings of the function."""
     seeds: str = ""
     """Seeds that the file covers, such as 1-10,12; empty if it depends on no seed."""
-    inputs: list[Input] = []
-    """Inputs, in the order of the paths."""
     gaps: list[str] = []
     """Patterns of the names of a run's arrays that may hold values that are not finite."""
+    inputs: list[Input] = []
+    """Inputs, in the order in which the function takes them."""
+    made_of: dict[str, Any]
+    """Further parts of the file's provenance, its key among them."""
+    planned_with: str
+    """Digest of the code and of the files that people edit of which the file was planned."""
+    checksum: str = ""
+    """Path of the file with the checksum of a figure's table; empty for other files."""
+
+    @property
+    def file(self) -> Path:
+        """Path of the file that is made."""
+        return Path(self.output)
+
+    @property
+    def seed_numbers(self) -> list[int]:
+        """Seeds that the file covers."""
+        return parse_seeds(self.seeds) if self.seeds else []
+
+    @property
+    def key(self) -> str:
+        """Key of the file."""
+        return str(self.made_of["key"])
+
+    def paths(self, role: Role) -> list[Path]:
+        """Return the input files of one role."""
+        return [item.file for item in self.inputs if item.role == role]
 
 
-def made_by(
-    program: str,
-    settings: Any,
-    seeds: list[int],
-    read: Iterable[tuple[Recipe, Sequence[int]]],
-    gaps: Iterable[str] = (),
-    printed: Sequence[str] = (),
-) -> Provenance:
-    """Return a file's provenance: the program, the settings, and the seeds of each kind of input.
-
-    The provenance does not depend on how inputs are cut into files.
-
-    Args:
-        program: full name of the module.
-        settings: settings of the program as plain JSON data.
-        seeds: seeds that the file covers.
-        read: recipe and seeds of every file that was read.
-        gaps: those of all inputs, see `Input.gaps`.
-        printed: digests of the tables as printed that were read.
-    """
-    covered = seeds_by_recipe(read)
-    found = provenance(program, settings, seeds, list(covered))
-    return found | {"covers": [*covered.values()]} | gaps_and_printed(gaps, printed)
+def made_by(order: Order, surroundings: dict[str, Any]) -> Provenance:
+    """Return the provenance of the file of an order, made in some surroundings."""
+    return {
+        "program": order.program,
+        "settings": order.settings,
+        "seeds": order.seed_numbers,
+        "format": FORMAT,
+        **surroundings,
+        **order.made_of,
+    }
 
 
-def seeds_by_recipe(read: Iterable[tuple[Recipe, Sequence[int]]]) -> dict[str, str]:
-    """Return the seeds of all files of a recipe, such as 1-10,12, by the recipe's digest."""
-    covered: dict[str, set[int]] = {}
-    for recipe, covers in read:
-        covered.setdefault(recipe.digest, set()).update(covers)
-    return {name: format_seeds(sorted(each)) for name, each in covered.items()}
-
-
-def gaps_and_printed(gaps: Iterable[str], printed: Sequence[str]) -> dict[str, list[str]]:
-    """Return the parts of a provenance that few files have: see `made_by`."""
-    found = {"gaps": sorted({*gaps}), "published": [*printed]}
-    return {name: each for name, each in found.items() if each}
-
-
-def file_digests(paths: Iterable[str | Path]) -> list[str]:
-    """Return digests of files that a person edits."""
-    return [hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] for path in paths]
+def planned_with(programs: tuple[str, ...], printed: Iterable[str]) -> str:
+    """Return a digest of all that may be edited while a file is made: code, tables as printed."""
+    return digest([digest_of_code(programs), *printed])
 
 
 class Orders(Strict):
@@ -113,16 +115,10 @@ class Orders(Strict):
         """Return the document for the program."""
         return self.model_dump_json(exclude_defaults=True)
 
-    def to_record(self) -> str:
-        """Return the part of the document that decides the files' content, for the records.
 
-        Gaps of a file's own are not part of it: they change no number of the file. Those of metrics
-        are, where they say which seeds count. The records have code, packages and tables as printed
-        one by one.
-        """
-        return self.model_dump_json(
-            exclude_defaults=True, exclude={"orders": {"__all__": {"gaps", "planned_with"}}}
-        )
+def file_digests(paths: Iterable[str | Path]) -> list[str]:
+    """Return digests of files that a person edits."""
+    return [hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] for path in paths]
 
 
 class DocumentFile:

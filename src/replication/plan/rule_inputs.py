@@ -1,19 +1,15 @@
-"""Inputs, parameters and resources of the workflow's rules, from the table of jobs."""
+"""Inputs, key and resources of the workflow's rules, from the table of jobs."""
 
-import os
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
+from os.path import splitext
 from typing import Any
 
-from replication.base.code_digest import code_digests
-from replication.base.process import arithmetic_variables
-from replication.base.provenance import FORMAT
 from replication.plan.jobs import Jobs
-from replication.plan.orders import MADE_HERE, DocumentFile, Orders, file_digests
+from replication.plan.orders import DocumentFile, Orders
 from replication.plan.tasks import Task
 
 
@@ -25,72 +21,35 @@ class RuleFunctions:
     """Table of jobs."""
     keys: list[str]
     """Patterns of the paths that the table has for the job's outputs."""
-    lock: Path
-    """File of the pinned packages."""
-    own_file: Callable[[str], Any]
-    """Function that marks an input that the workflow does not make."""
     pattern: str | list[str]
     """Patterns of the rule's outputs."""
-    look: Callable[[dict[str, str], Callable[[], list[Any]]], None]
-    """Function that gets the path in the table by planned output, and one that returns the job's
-    parameters."""
+    mark: Callable[[str], Any]
+    """Function that marks an input for Snakemake."""
+    look: Callable[[dict[str, str]], None]
+    """Function that gets the path in the table by planned output."""
 
     def inputs(self, wildcards: Any) -> list[Any]:
         """Return the files that the job reads, each once, tables as printed last."""
         patterns = [self.pattern] if isinstance(self.pattern, str) else self.pattern
-        outputs = dict(zip(_fill(patterns, wildcards), self._paths(wildcards), strict=True))
-        params = (self.program, self.code, self.job)
-        self.look(outputs, lambda: [each(wildcards) for each in params])
-        return [
-            path if path.startswith(MADE_HERE) else self.own_file(path)
-            for path in dict.fromkeys(self._read(wildcards))
+        self.look(dict(zip(_fill(patterns, wildcards), self._paths(wildcards), strict=True)))
+        return [self.mark(path) for path in dict.fromkeys(self._read(wildcards))]
+
+    def key(self, wildcards: Any) -> list[str]:
+        """Return the keys of the job's outputs, which alone decide what is current."""
+        return [self.jobs.key(path) for path in self._paths(wildcards)]
+
+    def orders(self, wildcards: Any, input: Any, output: Any) -> DocumentFile:
+        """Return the document for the program, with the files where a storage has put them."""
+        read = dict.fromkeys(self._read(wildcards))
+        places = dict(zip(read, map(str, input.get("shown", input)), strict=True))
+        orders = [
+            self.jobs.order(path, str(file), [places[each] for each in self._reads_of(path)])
+            for path, file in zip(self._paths(wildcards), output, strict=False)
         ]
-
-    def job(self, wildcards: Any) -> str:
-        """Return the text that decides the content of the job's outputs, for the records."""
-        return in_script(self._orders(wildcards).to_record())
-
-    def document(self, wildcards: Any, input: Any) -> DocumentFile:
-        """Return the document for the program; taking `input` keeps its name from the records."""
-        return DocumentFile(self._orders(wildcards).to_json())
-
-    def program(self, wildcards: Any) -> list[str]:
-        """Return the code of the program's own module, apart from `code`: so a reason is short."""
-        names = tuple(f"{task.program}@" for task in self._tasks(wildcards))
-        return [item for item in self._code(wildcards) if item.startswith(names)]
-
-    def code(self, wildcards: Any) -> list[str]:
-        """Return all other code, packages and tables as printed that the file depends on.
-
-        The code that made its inputs counts, too: Snakemake looks at the content of an input only
-        if the file is newer, and a file that is made anew is not newer after a clock was set back,
-        or within one tick of a coarse clock. Variables count by which libraries compute as on
-        another processor.
-        """
-        own = self.program(wildcards)
-        others = [item for item in self._code(wildcards) if item not in own]
-        published = (path for task in self._tasks(wildcards) for path in task.published)
-        like = (f"{name}={value}" for name, value in arithmetic_variables().items())
-        return [
-            *others,
-            *file_digests(dict.fromkeys(published)),
-            f"format {FORMAT} of results",
-            *like,
-        ]
-
-    def files(self, wildcards: Any, input: Any) -> str:
-        """Return the files that each program reads, as words of the shell.
-
-        The files are where a storage provider has put them. Of a figure the checksum of its table
-        is not among them.
-        """
-        read = self._read(wildcards)
-        places = dict(zip(dict.fromkeys(read), map(str, input.get("shown", input)), strict=True))
-        return shell_words(places[path] for path in read)
-
-    def outputs(self, wildcards: Any, output: Any) -> str:
-        """Return the job's outputs, as words of the shell."""
-        return shell_words(map(str, output))
+        # Of a figure's table; the rule of a picture reads it, that of the table writes it.
+        if checksum := input.get("checksum") or output.get("checksum"):
+            orders = [each.model_copy(update={"checksum": str(checksum)}) for each in orders]
+        return DocumentFile(Orders(orders=orders).to_json())
 
     def memory(self, wildcards: Any, attempt: int) -> int:
         """Return the memory of the job in MB; more after every failure."""
@@ -107,20 +66,16 @@ class RuleFunctions:
     def _paths(self, wildcards: Any) -> list[str]:
         return _fill(self.keys, wildcards)
 
-    def _orders(self, wildcards: Any) -> Orders:
-        return Orders(orders=[self.jobs.order(path) for path in self._paths(wildcards)])
-
     def _tasks(self, wildcards: Any) -> list[Task]:
         return [self.jobs.tasks[path] for path in self._paths(wildcards)]
 
     def _read(self, wildcards: Any) -> list[str]:
         """Return the files that each program reads, one after the other."""
-        tasks = self._tasks(wildcards)
-        return [path for task in tasks for path in (*task.reads, *task.published)]
+        return [each for path in self._paths(wildcards) for each in self._reads_of(path)]
 
-    def _code(self, wildcards: Any) -> list[str]:
-        programs = (name for path in self._paths(wildcards) for name in self.jobs.programs(path))
-        return code_digests(self.lock, tuple(dict.fromkeys(programs)))
+    def _reads_of(self, path: str) -> Sequence[str]:
+        task = self.jobs.tasks[path]
+        return (*task.reads, *task.published)
 
 
 def in_script(document: str) -> str:
@@ -135,7 +90,7 @@ def shell_words(paths: Iterable[str]) -> str:
     """
 
     def folder_and_kind(path: str) -> tuple[str, str]:
-        return path[: path.rfind("/") + 1], os.path.splitext(path)[1]
+        return path[: path.rfind("/") + 1], splitext(path)[1]
 
     return " ".join(
         _quote(folder)

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +22,11 @@ from replication.plan.orders import Stage, file_digests
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Claim
 from replication.study.contract import Experiment, Job
+from replication.study.datasets import dataset_folders, find_datasets
 from replication.study.published_tables import check_published_table
 
+DRAWING = "replication.figures.style"
+"""Module that every picture depends on, besides those that its program reaches."""
 JUDGE = "replication.judge.judgement"
 PLAIN_PATH = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
 """Paths that mean nothing else to a shell, to Snakemake or to a file system."""
@@ -52,7 +56,7 @@ class Task(NamedTuple):
     published: tuple[str, ...] = ()
     """Paths of tables as printed, which people edit; they are the last inputs."""
     printed: tuple[str, ...] = ()
-    """Digests of the tables as printed."""
+    """Digests of all inputs that no program makes: tables as printed, sources of data."""
     memory: int = 1500
     """Memory in MB."""
     minutes: int = 30
@@ -65,6 +69,11 @@ class Task(NamedTuple):
     """Patterns of the names of arrays that may hold values that are not finite."""
     batch: str = ""
     """Name of a job that makes several files of a stage; empty if the file has its own job."""
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Modules whose code makes the file."""
+        return programs_of(self.stage, self.program)
 
 
 class Tasks:
@@ -114,7 +123,23 @@ class Tasks:
     def _data(self, job: Job) -> Task:
         for path in job.reads:
             _check_characters(path, f"configuration: {self._study}")
-        return self._task("data", "sample", job, job.reads)
+        printed = tuple(map(self._digest_of_source, job.reads))
+        return self._task("data", "sample", job, job.reads)._replace(printed=printed)
+
+    def _digest_of_source(self, path: str) -> str:
+        """Return the digest of a file that no job makes; the registry has that of a data set's."""
+        if path in self._fetched:
+            return self._fetched[path]
+        return file_digests([path])[0] if os.path.isfile(path) else "missing"
+
+    @cached_property
+    def _fetched(self) -> dict[str, str]:
+        """Digests of what is fetched, by path of a file of a data set."""
+        return {
+            path: digest(fetched.dataset.content.model_dump(mode="json"))
+            for fetched in find_datasets(dataset_folders())
+            for path in fetched.outputs
+        }
 
     def _experiment(self, name: str, experiment: Experiment) -> None:
         for run, job in experiment.runs.items():
@@ -292,12 +317,8 @@ def _check_parameters(
 ) -> None:
     """Refuse a claim that does not give its function the tables, and `uses` by name, that it takes.
 
-    Args:
-        claim: the claim.
-        given: number of tables, a published one included.
-        takes: parameters of its function; a parameter with the name of a key is no table.
-        keys: keys of the study's section.
-        where: keys that lead to the claim.
+    A published table is among the given ones; a parameter with the name of a key of the study's
+    section is no table.
     """
     used = {*takes.positional, *takes.named} & keys
     for name in sorted({*claim.uses} - used):
@@ -321,6 +342,11 @@ def _check_characters(path: str, where: str) -> None:
             f"{where}: the path {path!r} has characters that mean something else to Snakemake;"
             " rename the file or its folder"
         )
+
+
+def programs_of(stage: Stage, program: str) -> tuple[str, ...]:
+    """Return the modules whose code makes a file: the program, and for a picture the style."""
+    return (program, DRAWING) if stage == "figure" else (program,)
 
 
 def stem(path: str) -> str:

@@ -10,14 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replication.base.code_digest import locked_versions
+from replication.base.code_digest import installed_versions
 from replication.base.stamp import files_beside, read_stamp
 from replication.plan.collecting import Edited, collected_key
 from replication.plan.cost import cost_in_words, cost_of_study
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, file_digests
-from replication.plan.stale_files import DRAWING, checksum_file
+from replication.plan.stale_files import checksum_file
 from replication.plan.study_jobs import StudyJobs
+from replication.plan.tasks import DRAWING
 from replication.plan.times import Records
 from replication.study.registry import SCORECARD
 
@@ -53,9 +54,9 @@ class _SiteRule:
 
     def _code(self, paths: Iterable[str], *programs: str) -> list[str]:
         """Return all code and packages that programs, the templates and some files depend on."""
-        packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
+        packages = installed_versions(("jinja2", "markupsafe"))
         return [
-            *self.jobs.code(self.lock, paths, *programs),
+            *self.jobs.code(paths, *programs),
             *(f"{name}=={version}" for name, version in packages.items()),
         ]
 

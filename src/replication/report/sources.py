@@ -12,8 +12,8 @@ from replication.base.storage import unreadable_error
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
 from replication.judge.verdicts import Outcome
+from replication.plan.stale_files import refuse_changed_table
 from replication.plan.times import Records, known_seconds
-from replication.run.work import refuse_changed_table
 from replication.study.contract import Added
 from replication.study.registry import Mark
 

@@ -9,8 +9,8 @@ import click
 from numpy.typing import NDArray
 
 from replication.base.errors import InputError
-from replication.base.provenance import Provenance
-from replication.base.storage import read_own_arrays, write_arrays
+from replication.base.provenance import KEY, Provenance
+from replication.base.storage import read_arrays, write_arrays
 
 INTERVAL = 120.0
 """Seconds between two checkpoints; the results do not depend on them."""
@@ -29,7 +29,7 @@ class Checkpoint:
         if not self._path.is_file():
             return None
         try:
-            arrays = read_own_arrays(self._path, self._provenance)
+            arrays = read_arrays(self._path, self._provenance[KEY])
         except InputError as error:
             click.echo(f"starting anew: {error.message}", err=True)
             return None

@@ -1,12 +1,11 @@
-"""Run one job: `python -m replication.run.program --job FILE OUTPUT... INPUT...`.
+"""Run one job: `python -m replication.run.program FILE`, with its orders as JSON.
 
-Every rule of the workflow calls this program. For every order of the job it reads and checks what
-that reads, calls the study's function and writes what it returns; see
-`replication.study.contract` for the functions.
+Every rule of the workflow calls this program. For every order it reads and checks the inputs, calls
+the study's function and writes the returned value; `replication.study.contract` describes the
+functions.
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,11 @@ import replication.base.sources  # noqa: F401  first: what follows is loaded by 
 from replication.base.errors import InputError
 from replication.base.process import memory_limit
 from replication.base.strict import shorten
-from replication.plan.orders import MADE_HERE, Orders
+from replication.plan.orders import MADE_HERE, Order, Orders
 from replication.plan.stale_files import with_remedy
 from replication.run.stages import make_output, seeds_not_finite
-from replication.run.work import Work, given_files, refuse_edited_code
+from replication.run.work import refuse_edited_code
 
-_FILE = click.Path(path_type=Path)
 MEMORY_WORDS = ("out of memory", "allocate memory", "array is too big", "maximum allowed")
 """Words in the errors of NumPy and PyTorch about arrays that are too large."""
 NOT_FINITE_WORDS = ("non-finite", "infs or nans")
@@ -31,55 +29,47 @@ DECOMPOSITION_ERROR = "LinAlgError"
 
 
 @click.command(help=__doc__)
-@click.option("--job", required=True, type=_FILE, help="Orders as JSON, one for each output.")
-@click.option("--checksum", type=_FILE, help="Digest of a figure's table.")
-@click.argument("files", nargs=-1, type=_FILE)
-def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
+@click.argument("job", type=click.Path(path_type=Path))
+def main(job: Path) -> None:
     """Run the orders of one job."""
-    orders = Orders.parse_json(_read_text(job), str(job)).orders
-    outputs, rest = files[: len(orders)], iter(files[len(orders) :])
-    numbers = [sum(item.count for item in order.inputs) for order in orders]
-    if len(files) != len(orders) + sum(numbers):
-        raise InputError(f"--job: names {len(orders) + sum(numbers)} files, got {len(files)}")
-    for order, output, number in zip(orders, outputs, numbers, strict=True):
-        given = list(given_files(order.inputs, list(islice(rest, number))))
-        work = Work(order, given, output, checksum)
-        refuse_edited_code(work)
+    for order in Orders.parse_json(_read_text(job), str(job)).orders:
+        refuse_edited_code(order)
         try:
-            make_output(work)
+            make_output(order)
         except InputError as error:
-            if named := _named_result(error, work):
+            if named := _named_result(error, order):
                 raise InputError(with_remedy(error.message, named)) from error
-            if order.stage != "metrics" or not (remedy := _remedy(work)):
+            if order.stage != "metrics" or not (remedy := _remedy(order)):
                 raise
-            raise InputError(f"{output}: {error.message}; {remedy}") from error
+            raise InputError(f"{order.output}: {error.message}; {remedy}") from error
         except (MemoryError, RuntimeError, ValueError) as error:
             if wrong := _matrix_failure(error):
-                remedy = _remedy(work) or "lower the learning rate of what it is made from"
+                remedy = _remedy(order) or "lower the learning rate of what it is made from"
                 raise InputError(
-                    f"{output}: {wrong}, as after a training that diverged; {remedy}"
+                    f"{order.output}: {wrong}, as after a training that diverged; {remedy}"
                 ) from error
             if not _is_memory_error(error):
                 raise
             raise InputError(
-                f"{output}: does not fit into memory; {memory_limit()}lower the largest of its"
-                f" settings, {', '.join(_largest_settings(work))}, or let a job take fewer seeds"
+                f"{order.output}: does not fit into memory; {memory_limit()}lower the largest of"
+                f" its settings, {', '.join(_largest_settings(order))}, or let a job take fewer"
+                " seeds"
             ) from error
 
 
-def _named_result(error: InputError, work: Work) -> Path | None:
+def _named_result(error: InputError, order: Order) -> str | None:
     """Return the result whose damage an error names, None if it names something else."""
-    damaged = (item.path for item in work.given if error.message.startswith(str(item.path)))
-    results = (path for path in damaged if str(path).startswith(MADE_HERE))
+    damaged = (item.path for item in order.inputs if error.message.startswith(item.path))
+    results = (path for path in damaged if path.startswith(MADE_HERE))
     return next(results, None) if "; delete" in error.message else None
 
 
-def _remedy(work: Work) -> str:
+def _remedy(order: Order) -> str:
     """Return the remedy for a metric that fails on a training that diverged; empty without one."""
-    if not (seeds := seeds_not_finite(work)):
+    if not (seeds := seeds_not_finite(order)):
         return ""
     return (
-        f"experiment {work.output.parent.name} has runs that are not finite, of seed {seeds}; lower"
+        f"experiment {order.file.parent.name} has runs that are not finite, of seed {seeds}; lower"
         " the learning rate of what it is made from, or have the metric return NaN for such a seed"
     )
 
@@ -100,12 +90,12 @@ def _is_memory_error(error: Exception) -> bool:
     return isinstance(error, MemoryError) or any(words in said for words in MEMORY_WORDS)
 
 
-def _largest_settings(work: Work) -> list[str]:
+def _largest_settings(order: Order) -> list[str]:
     """Return the keys and values of the settings that decide the size of a job.
 
     These are whole numbers and lengths of lists.
     """
-    sizes = {"seeds": len(work.seeds), **dict(_sizes(work.order.settings))}
+    sizes = {"seeds": len(order.seed_numbers), **dict(_sizes(order.settings))}
     large = sorted(sizes.items(), key=lambda item: item[1], reverse=True)[:3]
     return [f"{path} ({size})" for path, size in large]
 

@@ -34,20 +34,11 @@ def last_over_first(
 ) -> pd.DataFrame:
     """Return c(s) = v(s, a_n) / v(s, a_1), the last value of every seed over its first.
 
-    Args:
-        table: columns seed, axis, value and those of comparisons.
-        axis: name of the column of the axis.
-        value: name of the column of values.
-        cells: names of the columns that divide the table into comparisons, if there are several.
-        descending: whether the axis runs from its largest value to its smallest.
-
-    Returns:
-        Columns cell, seed, value, a row per comparison and seed.
-
-    Raises:
-        UnmeasurableError: if there is no row, the axis has one value, a seed lacks a value that
-            others have, or a first value is 0.
-        InputError: if a seed has several values in one place.
+    The table has the columns seed, axis, value and those of the comparisons (`cells`, if there are
+    several); `descending` if the axis runs from its largest value to its smallest. Columns cell,
+    seed, value; a row per comparison and seed. An `UnmeasurableError` if there is no row, the axis
+    has one value, a seed lacks a value that others have, or a first value is 0; an `InputError` if
+    a seed has several values in one place.
     """
 
     def ratio(wide: pd.DataFrame) -> pd.Series:
@@ -171,17 +162,10 @@ def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
 
     The line is that of least squares against ln(level), so that every level counts and equal ratios
     of levels are equal steps. The change between two levels is their difference. Seeds are
-    independent of each other, but levels of one seed are not: a test takes one number per seed.
-
-    Args:
-        table: columns cell, seed, value and a column of levels.
-        level: name of the column of levels, which are positive numbers.
-
-    Returns:
-        Columns cell, seed, value, a row per comparison and seed.
-
-    Raises:
-        UnmeasurableError: if there is no comparison, one has one level, or a seed lacks a level.
+    independent of each other, and levels of one seed are not: a test takes one number per seed. The
+    table has the columns cell, seed, value and one of positive levels; returned are cell, seed,
+    value. An `UnmeasurableError` if there is no comparison, one has one level, or a seed lacks a
+    level.
     """
     found = []
     for cell, wide in _lines(table, level, "value", ("cell",)):

@@ -42,10 +42,8 @@ class Curves(Figure):
 def table(figure: Curves, *measured: Measured[Any]) -> "pd.DataFrame":
     """Return every seed's values, and their mean over seeds, however seeds were cut into jobs.
 
-    Where a seed has no finite value, as after it diverged, the mean has none either.
-
-    Raises:
-        InputError: if the metric lacks a column, or has several values in one place.
+    Where a seed has no finite value, as after it diverged, the mean has none either. An
+    `InputError` if the metric lacks a column, or has several values in one place.
     """
     import pandas as pd
 

@@ -8,11 +8,7 @@ from replication.base.errors import InputError
 
 
 def device(name: str) -> torch.device:
-    """Return a device, set up so that a computation gives the same bits every time.
-
-    Raises:
-        InputError: if the device is not there.
-    """
+    """Return a device that gives the same bits every time; an `InputError` if it is not there."""
     # The order of a sum depends on the number of threads.
     torch.set_num_threads(1)
     if name == "cuda":

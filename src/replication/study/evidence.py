@@ -37,13 +37,8 @@ def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFr
 def known_ends(rows: pd.DataFrame, value: str = "value") -> tuple[Floats, Floats]:
     """Return the lower and the upper ends that are known of values; infinite where none is.
 
-    Args:
-        rows: the column of values, and perhaps `censored`, by which one end of a value is not
-            known; both ends of any other value are the value itself.
-        value: name of the column of values.
-
-    Raises:
-        InputError: if the column `censored` has another word than `CENSORED`.
+    Where the column `censored` has a word of `CENSORED`, one end is not known; both ends of any
+    other value are the value itself. An `InputError` names another word.
     """
     values = rows[value].to_numpy(np.float64)
     if "censored" not in rows:
@@ -68,10 +63,8 @@ def words_of(rows: pd.DataFrame, column: str) -> "pd.Series[str]":
 def name_cells(table: pd.DataFrame, *columns: str, **called: str) -> pd.DataFrame:
     """Return a table with a column `cell`, which names each row's: `variance 0.5, update 20`.
 
-    Args:
-        table: any.
-        columns: names of the columns that tell comparisons apart; without them there is one.
-        called: further such columns, and what each is called: `eta_z="eta_Z"`.
+    The columns tell comparisons apart, those by keyword under another name (`eta_z="eta_Z"`);
+    without columns there is one.
     """
     names = dict(zip(columns, columns, strict=True)) | called
     parts = [[_named(name, value) for value in table[column]] for column, name in names.items()]
@@ -86,14 +79,8 @@ def _named(name: str, value: str | float) -> str:
 def seed_rows(cells: Iterable[tuple[str, pd.Series]]) -> pd.DataFrame:
     """Return evidence with a number per seed, or NaN where a training diverged.
 
-    Args:
-        cells: name and values [seed] of each comparison, which may have seeds of its own.
-
-    Returns:
-        Columns cell, seed, value.
-
-    Raises:
-        UnmeasurableError: if there is no comparison.
+    Takes name and values [seed] of each comparison, which may have seeds of its own; returns
+    columns cell, seed, value. Without a comparison it raises an `UnmeasurableError`.
     """
     tables = [
         pd.DataFrame({"cell": name, "seed": found.index, "value": found.to_numpy(np.float64)})
@@ -107,14 +94,8 @@ def seed_rows(cells: Iterable[tuple[str, pd.Series]]) -> pd.DataFrame:
 def evidence_by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Return evidence with a number per seed of conditions that have the same seeds.
 
-    Args:
-        cells: [seed] by name of the comparison.
-
-    Returns:
-        Columns cell, seed, value.
-
-    Raises:
-        UnmeasurableError: if there is no comparison, or a condition lacks a seed or its number.
+    Takes values [seed] by name of the comparison; returns columns cell, seed, value. An
+    `UnmeasurableError` if there is no comparison, or a condition lacks a seed or its number.
     """
     if not cells:
         raise UnmeasurableError("there is no condition to measure")

@@ -14,24 +14,17 @@ from replication.study.contract import Run
 def measure(job: Strict, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Return a digest of all arrays of every seed, and numbers that change little with their bits.
 
-    Args:
-        job: says nothing.
-        runs: arrays [seed] or [seed, time, ...] of numbers.
-        data: not used.
-
-    Returns:
-        Columns seed, digest, norm (the Euclidean length of the last values of all arrays together)
-        and, by its name, the last value of each array [seed, time].
+    Runs have arrays [seed] or [seed, time, ...] of numbers; the job and the data count for nothing.
+    Columns seed, digest, norm (the Euclidean length of the last values of all arrays together) and,
+    by its name, the last value of each array [seed, time].
     """
     return pd.concat([_rows(run) for run in runs], ignore_index=True)
 
 
 def digest(arrays: Mapping[str, ArrayLike], name: str = "") -> str:
-    """Return a digest of all bits of a run.
+    """Return a digest of all bits of a run of one seed.
 
-    Args:
-        arrays: arrays of one seed.
-        name: words that tell the run from another one with the same arrays.
+    The name tells the run from another one with the same arrays.
     """
     bits = b"".join(np.asarray(arrays[key]).tobytes() for key in sorted(arrays))
     return hashlib.sha256(name.encode() + bits).hexdigest()[:16]

@@ -341,15 +341,7 @@ class Registry(Strict):
         return figure if figure in self.figures else kind
 
     def figure_text(self, figure: str, kind: str) -> FigureText:
-        """Return the texts of a figure.
-
-        Args:
-            figure: name of the figure that is shown.
-            kind: its kind.
-
-        Raises:
-            InputError: if there are none.
-        """
+        """Return the texts of a figure of a kind; an `InputError` if there are none."""
         key = self.text_key(figure, kind)
         if key not in self.figures:
             raise InputError(
@@ -388,12 +380,7 @@ class Registry(Strict):
         return [each.cells for each in self.robustness]
 
     def scale_of(self, claim: Claim, seeds: int) -> str:
-        """Return the scale at which a claim was judged; empty if it is not about training.
-
-        Args:
-            claim: the claim.
-            seeds: number of seeds behind its verdict.
-        """
+        """Return the scale at which a claim was judged on some seeds; empty without training."""
         if not claim.scale and claim.group != SHOWN and not isinstance(claim.test, Statistical):
             return ""
         ours, *_ = (claim.scale or self.scale or PAPERS_OWN).rstrip(".").split("; ")
@@ -447,13 +434,10 @@ class Registry(Strict):
     ) -> "Registry":
         """Return the registry with a user's claims after its own, departures, and other verdicts.
 
-        Args:
-            claims: claims by number; the registry has none of these numbers, except those that are
-                None, which are left out.
-            departures: those of the jobs from `paper_settings`.
-            counted: rules of robustness that do not apply, by their `cells`.
-            at_paper_scale: verdicts and marks of a run at the paper's scale in words, by number of
-                the claim or words of the sentence.
+        A number with None leaves out the registry's claim. Departures are those of the jobs from
+        `paper_settings`, `counted` the `cells` of rules of robustness that do not apply,
+        `at_paper_scale` verdicts and marks in words, by number of the claim or words of the
+        sentence.
         """
         kept = [
             _without_test(each) if each.id in claims and not claims[each.id] else each

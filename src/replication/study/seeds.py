@@ -54,16 +54,11 @@ def seed_list(seeds: Seeds) -> list[int]:
 
 
 def batches(seeds: list[int], size: int | None = None) -> dict[str, tuple[int, ...]]:
-    """Return successive seeds in batches, by the name of a file that covers them.
+    """Return ascending seeds in batches of a size, by the name of a file that covers them.
 
-    Args:
-        seeds: ascending.
-        size: seeds of a batch. By default the number of batches grows as the square root of the
-            number of seeds: few enough that their starts cost little, and enough for several
-            processors. It is the same on every machine, so that machines can share files.
-
-    Raises:
-        InputError: if there are more batches than can be planned.
+    By default the number of batches grows as the square root of the number of seeds: few enough
+    that their starts cost little, and enough for several processors. It is the same on every
+    machine, so that machines can share files. Too many batches for a plan raise an `InputError`.
     """
     size = size or ceil(len(seeds) / max(1, floor(2 / 3 * sqrt(len(seeds)))))
     if len(seeds) > MOST_BATCHES * size:
@@ -87,11 +82,7 @@ def format_seeds(seeds: Sequence[int]) -> str:
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Return the seeds of a text that `format_seeds` wrote.
-
-    Raises:
-        InputError: if the text is another one.
-    """
+    """Return the seeds of a text that `format_seeds` wrote; an `InputError` for any other text."""
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
         raise InputError(f"seeds '{text}': write them like 1-10,12")
     seeds: list[int] = []

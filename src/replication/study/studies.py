@@ -160,18 +160,12 @@ class Study:
     def smallest(self, settings: Strict, folder: Path) -> dict[str, Any]:
         """Return an overlay under which all jobs take seconds; empty if they do anyway.
 
-        Args:
-            settings: default section of the study.
-            folder: folder for files that the overlay names, such as a small data set.
+        The folder is for files that the overlay names, such as a small data set.
         """
         return self._call_optional("smallest", settings, folder)  # type: ignore[no-any-return]
 
     def program(self, name: str) -> str:
-        """Return the full name of a program that a job names.
-
-        Raises:
-            InputError: if there is no such module.
-        """
+        """Return the full name of a program that a job names; an `InputError` if there is none."""
         for full in (f"{self.package}.{name}", name):
             if is_module(full):
                 return full
@@ -182,11 +176,7 @@ class Study:
 
 
 def _import(name: str, folder: Path) -> ModuleType:
-    """Import a module of a study.
-
-    Raises:
-        InputError: if one of the study's files cannot be read, or imports what is not there.
-    """
+    """Import a module of a study; an `InputError` names a file that cannot be read or imported."""
     try:
         return importlib.import_module(name)
     except SyntaxError as error:
@@ -209,11 +199,9 @@ def _parts(module: ModuleType) -> tuple[str, ...]:
 def find_studies() -> dict[str, Study]:
     """Return the studies of the project, those of a plain run first.
 
-    A study is a package of its own, or a folder of a package.
-
-    Raises:
-        InputError: if two studies have the same name, a name has another meaning, or a study cannot
-            be imported or lacks a part of the contract.
+    A study is a package of its own, or a folder of a package. An `InputError` if two studies have
+    the same name, a name has another meaning, or a study cannot be imported or lacks a part of the
+    contract.
     """
     found: dict[str, Study] = {}
     for path in sorted([*SOURCE.glob("*/study.py"), *SOURCE.glob("*/*/study.py")]):

@@ -10,14 +10,7 @@ AS_PUBLISHED = "as published"
 
 
 def check_titles(titles: Mapping[str, str]) -> None:
-    """Refuse a variant with the name of the baseline, and two variants with one title.
-
-    Args:
-        titles: titles of the other variants, by name.
-
-    Raises:
-        ValueError: names the variant.
-    """
+    """Refuse the name of the baseline, and two variants with one title, by a `ValueError`."""
     if BASELINE in titles:
         raise ValueError(
             f"variants > {BASELINE}: this is the name of the experiments' own settings"

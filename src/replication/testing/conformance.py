@@ -36,7 +36,7 @@ from replication.plan.metric_types import refuse_unreadable
 from replication.plan.orders import Order
 from replication.plan.paper_settings import mistakes_in_departures
 from replication.run.stages import write_figure
-from replication.run.work import Work, given_files, parse_settings
+from replication.run.work import function_of, parse_settings
 from replication.study.claims import Statistical
 from replication.study.datasets import find_datasets
 from replication.study.registry import SCORECARD
@@ -85,10 +85,10 @@ def _add_check(function: Check) -> Check:
 def check_jobs_are_plain_data(small: Small) -> None:
     """Check that JSON keeps a job as it is, and that its program reads all of its settings."""
     for path, task in small.tasks("data", "runs", "metrics", "table", "figure"):
-        order = small.jobs.order(path)
+        order = small.order(path)
         again = Order.parse_json(order.model_dump_json(exclude_defaults=True), path)
         assert again == order, f"{path}: its job is not the same after a round trip through JSON"
-        function = small.work(path).function
+        function = function_of(order)
         first = next(iter(inspect.signature(function).parameters.values()))
         assert isinstance(first.annotation, type), (
             f"{task.program}.{task.function}: its first parameter has no type that can be read;"
@@ -285,17 +285,17 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
     set_style()
     folder = small.folder / "drawn"
     folder.mkdir(exist_ok=True)
-    for path, task in small.tasks("figure"):
-        file, order = small.output(path), small.jobs.order(path)
-        given = list(given_files(order.inputs, [*map(Path, (*task.reads, *task.published))]))
-        work = Work(order, given, folder / file.name, None)
-        table, *known = (read_csv(item.path, ()) for item in given)
+    for path, _ in small.tasks("figure"):
+        file = small.output(path)
+        order = small.jobs.order(path, str(folder / file.name))
+        draw = function_of(order)
+        table, *known = (read_csv(item.file, ()) for item in order.inputs)
         before = table.copy(deep=True)
-        figure = parse_settings(work.function, order.settings["figure"])
+        figure = parse_settings(draw, order.settings["figure"])
         missing = [column for column in figure.columns if column not in table]
         assert not missing, f"{path}: its table lacks {', '.join(missing)}"
         with tempfile.TemporaryDirectory() as empty, chdir(empty):
-            drawn = work.function(figure, table, known[0] if known else None)
+            drawn = draw(figure, table, known[0] if known else None)
         assert table.equals(before), f"{path}: `draw` changes its table"
         unknown = list(unknown_marks(drawn, [table, *known]))
         assert bool(unknown) == (figure.kind in small.study.drawn_beside), (
@@ -307,8 +307,8 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
         if small.is_quick:
             close(drawn)
         else:
-            write_figure(work, drawn)
-            _assert_same(file, work.output)
+            write_figure(order, drawn)
+            _assert_same(file, order.file)
 
 
 @_add_check

@@ -20,10 +20,9 @@ from replication.base.storage import read_arrays
 from replication.base.tables import read_table
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
-from replication.plan.orders import DOCUMENTS, DocumentFile, Orders
+from replication.plan.orders import DOCUMENTS, DocumentFile, Order, Orders
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task
-from replication.run.work import Work
 from replication.study.studies import Study
 
 Value = TypeVar("Value")
@@ -39,7 +38,7 @@ for line in sys.stdin:
         try:
             main.main(arguments, standalone_mode=False)
         except InputError as error:
-            sys.exit(f"{arguments[2]}: {error.message}")
+            sys.exit(f"{arguments}: {error.message}")
     print("\\n", DONE, sep="", flush=True)
 """
 """Program of a process that makes files: one line of its input is a folder and its jobs."""
@@ -284,34 +283,28 @@ class Small:
 
     def arguments(self, path: str) -> list[str]:
         """Return the arguments of the program that makes a file."""
-        task, orders = self.jobs.tasks[path], Orders(orders=[self.jobs.order(path)])
-        files = (str(self.output(path)), *task.reads, *task.published)
-        return [
-            "--job",
-            str(DocumentFile(orders.to_json(), self.folder.resolve() / DOCUMENTS)),
-            *files,
-        ]
+        orders = Orders(orders=[self.order(path)])
+        return [str(DocumentFile(orders.to_json(), self.folder.resolve() / DOCUMENTS))]
 
     def tasks(self, *stages: str) -> Iterator[tuple[str, Task]]:
         """Yield the path and the task of every file of some stages."""
         return (item for item in self.jobs.tasks.items() if item[1].stage in stages)
 
-    def work(self, path: str) -> Work:
-        """Return the job that makes a file, without its inputs."""
-        return Work(self.jobs.order(path), [], self.output(path), None)
+    def order(self, path: str) -> Order:
+        """Return the order to the program that makes a file."""
+        return self.jobs.order(path, str(self.output(path)))
 
     def runs(self, paths: Iterable[str] | None = None) -> Runs:
         """Yield the arrays of every seed of some files, or of all, by recipe's digest and seed."""
         for path in paths or (path for path, _ in self.tasks("runs")):
-            recipe, seeds = self.jobs.recipe(path), self.jobs.tasks[path].seeds
-            arrays = read_arrays(self.folder / path, recipe, list(seeds))
-            for index, seed in enumerate(seeds):
+            arrays = read_arrays(self.folder / path, self.jobs.key(path))
+            for index, seed in enumerate(self.jobs.tasks[path].seeds):
                 own = {name: values[index] for name, values in arrays.items()}
-                yield (recipe.digest, seed), own
+                yield (self.jobs.recipe(path), seed), own
 
     def table(self, path: str) -> pd.DataFrame:
         """Return a table by its path: a metric, or the evidence of a claim."""
-        return read_table(self.folder / path, self.jobs.recipe(path), None)
+        return read_table(self.folder / path, self.jobs.key(path))
 
     def jobs_with(self, overlay: Mapping[str, Any]) -> Jobs:
         """Return the jobs under further changes of the study's section."""

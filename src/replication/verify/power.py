@@ -347,10 +347,7 @@ def read_results(jobs: Jobs, name: str) -> Bundle:
         if jobs.is_made_otherwise(path, path):
             raise InputError(f"{path}: is of other settings or code; {remedy}")
     evidence = {claim: files.evidence[claim] for claim in paths}
-    tables = {
-        claim: read_table(Path(path), jobs.recipe(path), list(jobs.tasks[path].seeds))
-        for claim, path in evidence.items()
-    }
+    tables = {claim: read_table(Path(path), jobs.key(path)) for claim, path in evidence.items()}
     verdicts = {claim: read_verdict(Path(path)) for claim, path in paths.items()}
     return Bundle({EVIDENCE: collect_evidence(tables)}, verdicts, {})
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from conftest import JOBS
 
+from replication.base import provenance
 from replication.base.code_digest import (
     WORDING,
     _digest_and_imports,
     _read_source,
-    installed_versions,
-    locked_versions,
     reach,
 )
 from replication.base.errors import InputError
+from replication.base.provenance import digest_of_code, surroundings_of
 
 EXAMPLE = "transformer_dynamics.example"
 TASKS = JOBS.tasks.values()
@@ -190,12 +190,11 @@ def test_every_package_that_may_compute_counts(monkeypatch, tmp_path):
     assert reach(folder.name).packages == ("numpy", "python-dateutil", "statsmodels")
 
 
-def test_versions_of_lock_and_installation_are_both_named(tmp_path):
-    lock = tmp_path / "requirements.lock"
-    lock.write_text("# comment\nnumpy==0.1\n")
-    installed = version("numpy")
-    assert locked_versions(lock, ("numpy",)) == {"numpy": f"0.1 (installed: {installed})"}
-    other = tmp_path / "other.lock"
-    other.write_text(f"numpy=={installed}\n")
-    found = locked_versions(other, ("numpy",))
-    assert found == installed_versions(("numpy",)) == {"numpy": installed}
+def test_an_installed_version_changes_the_digest_of_what_computes_with_it(monkeypatch):
+    program = (f"{EXAMPLE}.metrics",)
+    before, whole = surroundings_of(program), digest_of_code.__wrapped__(program)
+    assert before["packages"]["numpy"] == version("numpy")
+    other = {**before["packages"], "numpy": "0.1"}
+    monkeypatch.setattr(provenance, "installed_versions", lambda _: other)
+    assert surroundings_of(program) == before | {"packages": other}
+    assert digest_of_code.__wrapped__(program) != whole

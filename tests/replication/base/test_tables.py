@@ -1,75 +1,50 @@
 """Tables are whole, and refused if they are not what they claim."""
 
-import hashlib
 import importlib
-import io
 from functools import wraps
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from conftest import JOBS
-from stored import PROVENANCE, RECIPE, SEEDS, TABLE
+from stored import FILE_KEY, PROVENANCE, TABLE
 
 from replication.base.errors import WRONG_TABLE, InputError
-from replication.base.provenance import digest
-from replication.base.storage import make_record
 from replication.base.tables import read_csv, read_table, write_table
 from replication.judge.comparisons import UNMEASURED
-from replication.run.stages import STAGES
-from replication.run.work import Work
+from replication.run.stages import make_output
 
 
 def test_table_comes_back(tmp_path):
     write_table(tmp_path / "t.parquet", TABLE, PROVENANCE)
-    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet", RECIPE, SEEDS), TABLE)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet", FILE_KEY), TABLE)
 
 
 def test_a_flipped_bit_of_any_byte_of_a_table_is_refused(tmp_path):
     path = tmp_path / "t.parquet"
     # A short record, as every byte takes a reading.
     write_table(path, TABLE, PROVENANCE | {"code": {}, "packages": {}})
-    recipe = RECIPE.model_copy(update={"code": digest({}), "packages": {}})
-    assert read_table(path, recipe, SEEDS).equals(TABLE)
+    assert read_table(path, FILE_KEY).equals(TABLE)
     whole = path.read_bytes()
     for place in range(len(whole)):
         content = bytearray(whole)
         content[place] ^= 1 << place % 8
         path.write_bytes(content)
         with pytest.raises(InputError):
-            read_table(path, recipe, SEEDS)
-
-
-def test_tables_of_earlier_versions_are_read(tmp_path):
-    """Their record has the digest of the pages alone, without the footer in which it stands."""
-    path, whole = tmp_path / "t.parquet", io.BytesIO()
-    plain = pa.Table.from_pandas(TABLE, preserve_index=False).replace_schema_metadata()
-    with pq.ParquetWriter(whole, plain.schema) as writer:
-        writer.write_table(plain)
-        pages = whole.getvalue()
-        record = make_record(PROVENANCE, hashlib.sha256(pages).hexdigest())
-        writer.add_key_value_metadata({"provenance": record})
-    path.write_bytes(whole.getvalue())
-    assert read_table(path, RECIPE, SEEDS).equals(TABLE)
-    place = len(pages) - 9
-    path.write_bytes(pages[:place] + b"?" + whole.getvalue()[place + 1 :])
-    with pytest.raises(InputError):
-        read_table(path, RECIPE, SEEDS)
+            read_table(path, FILE_KEY)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"seed,entropy\n1,2\n"])
 def test_broken_table_is_refused(tmp_path, content):
     (tmp_path / "t.parquet").write_bytes(content)
     with pytest.raises(InputError, match=r"t\.parquet: truncated"):
-        read_table(tmp_path / "t.parquet", RECIPE, SEEDS)
+        read_table(tmp_path / "t.parquet", FILE_KEY)
 
 
 def test_table_without_provenance_is_refused(tmp_path):
     TABLE.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match="not made by this project"):
-        read_table(tmp_path / "t.parquet", RECIPE, SEEDS)
+        read_table(tmp_path / "t.parquet", FILE_KEY)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +59,11 @@ def test_wrong_csv_is_refused(tmp_path, content, message):
     (tmp_path / "f.csv").write_text(content)
     with pytest.raises(InputError, match=message):
         read_csv(tmp_path / "f.csv", ["seed", "entropy"])
+
+
+def without_inputs(path, output):
+    """Return the order for a file of the example that reads nothing."""
+    return JOBS.order(path, str(output)).model_copy(update={"inputs": []})
 
 
 @pytest.mark.parametrize(
@@ -104,13 +84,13 @@ def test_wrong_csv_is_refused(tmp_path, content, message):
     ],
 )
 def test_a_table_without_a_column_is_refused_where_it_is_made(tmp_path, monkeypatch, path, said):
-    order = JOBS.order(path)
+    output = tmp_path / Path(path).name
+    order = without_inputs(path, output)
     program = importlib.import_module(order.program)
     wrong = wraps(getattr(program, order.function))(lambda *_: TABLE[["entropy", "name"]])
     monkeypatch.setattr(program, order.function, wrong)
-    output = tmp_path / Path(path).name
     with pytest.raises(InputError) as error:
-        STAGES[order.stage](Work(order, [], output, None))
+        make_output(order)
     assert error.value.message == said
     assert not output.exists()
 
@@ -139,20 +119,19 @@ def test_a_wrong_table_is_told_with_its_function(
     tmp_path, monkeypatch, path, made, columns, returned, said
 ):
     """A claim is then not tested, so that the others of its job are."""
-    order = JOBS.order(path)
+    order = without_inputs(path, tmp_path / Path(path).name)
     program = importlib.import_module(order.program)
     wrong = wraps(getattr(program, order.function))(lambda *_: returned)
     monkeypatch.setattr(program, order.function, wrong)
-    work = Work(order, [], tmp_path / Path(path).name, None)
     told = f"{order.program}.{order.function}: {said.format(made, columns)}"
     if order.stage == "metrics":
         with pytest.raises(InputError) as error:
-            STAGES[order.stage](work)
+            make_output(order)
         assert error.value.message.startswith(told)
-        assert not work.output.exists()
+        assert not order.file.exists()
     else:
-        STAGES[order.stage](work)
-        reason = pd.read_parquet(work.output)[UNMEASURED].item()
+        make_output(order)
+        reason = pd.read_parquet(order.file)[UNMEASURED].item()
         assert reason.startswith(told)
         assert reason.endswith(WRONG_TABLE)
 

@@ -140,8 +140,8 @@ def test_actions_name_command_code_and_packages(computed):
         if action["name"] == f"figure of {FIGURE}"
     ]
     command, told = action["description"].splitlines()
-    assert " -m replication.run.program --job " in command
-    assert json.loads(told)["orders"][0]["function"] == "draw"
+    assert " -m replication.run.program " in command
+    assert json.loads(told)["settings"]["figure"]["kind"] == "fig1"
     tool = everything[action["instrument"]["@id"]]
     assert tool["name"] == "transformer_dynamics.example.figures.fig1"
     assert len(tool["softwareVersion"]) == 12

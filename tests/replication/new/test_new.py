@@ -197,7 +197,6 @@ from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.run.stages import make_output
-from replication.run.work import Work, given_files
 from replication.study.studies import find_studies
 large = {"large_rate": {"training": {"learning_rate": float(sys.argv[1])}}}
 studies = find_studies()
@@ -205,9 +204,7 @@ jobs = Jobs.of(configure({"mypaper": {"experiments": large}}, studies), studies)
 verdict = "results/mypaper/verdicts/C1.json"
 needed = dict(jobs.closure([verdict]))
 for path in (path for path in jobs.tasks if path in needed):
-    order = jobs.order(path)
-    given = list(given_files(order.inputs, [Path(each) for each in needed[path].reads]))
-    make_output(Work(order, given, Path(path), None))
+    make_output(jobs.order(path))
 found = read_verdict(Path(verdict))
 print(found.verdict, found.summary, sep="\\n")
 """

@@ -5,16 +5,13 @@ import shutil
 from itertools import cycle, product
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from conftest import EXAMPLE, FIGURE, FIGURES, JOBS, PAGE, Template
 from tiers import quick_first
 
 from replication.base.errors import InputError
-from replication.base.tables import write_table
 from replication.bundle.computed import read_computed
 from replication.plan.collecting import Edited
-from replication.plan.stale_files import has_record, in_short
 
 RERUNS = {"data": 1, "runs": 1, "metrics": 1, "table": 1, "figure": 1}
 TRAINS = {rule: 1 for rule in RERUNS if rule != "data"}
@@ -30,7 +27,6 @@ CHANGES = {
 }  # fmt: skip
 """What is edited, and the jobs of the figure that run again."""
 OVERLAY = "example: {experiments: {printed: {seeds: {first: 1, count: 4}}}}\n"
-MTIME = ("--rerun-triggers", "mtime")
 
 
 @pytest.fixture
@@ -123,9 +119,8 @@ def test_what_people_read_is_made_anew_if_somebody_edited_it(project):
 
 
 OTHERWISE = [
-    ("--touch",), MTIME, ("--omit-from", "runs"), ("--until", "data"),
-    ("--batch", "figure=1/2"), ("--allowed-rules", "figure", "page"), ("--no-hooks",),
-    ("--consider-ancient", "page=figures"),
+    ("--touch",), ("--omit-from", "runs"), ("--until", "data"), ("--batch", "figure=1/2"),
+    ("--allowed-rules", "figure", "page"), ("--no-hooks",),
 ]  # fmt: skip
 ASKED = (FIGURE, PAGE, "verdicts")
 
@@ -156,11 +151,18 @@ def test_arithmetic_of_another_processor_makes_everything_anew(project):
     assert project.planned(FIGURE) == RERUNS | {"data": 1}
 
 
-def test_a_profile_of_the_user_that_looks_at_times_alone_counts_for_nothing(project):
+@pytest.mark.parametrize("triggers", ["mtime", "code", "params"])
+def test_a_profile_of_the_user_that_names_triggers_counts_for_nothing(project, triggers):
     (project.folder / "mine").mkdir()
-    (project.folder / "mine/config.yaml").write_text("rerun-triggers: [mtime]\n")
+    (project.folder / "mine/config.yaml").write_text(f"rerun-triggers: [{triggers}]\n")
     planned = project.planned(FIGURE, "--configfile", "other.yaml", "--profile", "mine")
     assert planned == RERUNS
+    asked = ("--rerun-triggers", triggers)
+    assert project.planned(FIGURE, "--configfile", "other.yaml", *asked) == RERUNS
+    for path in project.folder.rglob("*"):
+        if path.is_file() and ".snakemake" not in path.parts:
+            path.touch()
+    assert project.planned(FIGURE, *asked) == {}
 
 
 def test_a_table_of_other_settings_is_not_drawn(project):
@@ -171,13 +173,6 @@ def test_a_table_of_other_settings_is_not_drawn(project):
     output = project.run(FIGURE, *options, succeed=False)
     assert f"{Path(FIGURE).with_suffix('.csv')}: made by another configuration" in output
     assert drawn.read_bytes() == before
-
-
-def test_every_profile_names_all_triggers():
-    root = Path(__file__).parents[3]
-    for profile in root.glob("profiles/*/config.yaml"):
-        text = profile.read_text()
-        assert "\nrerun-triggers: [code, input, mtime, params, software-env]\n" in text, profile
 
 
 EDITS = """
@@ -234,15 +229,3 @@ def test_results_of_other_settings_are_not_replaced_without_a_word(project):
     assert refused in project.verify("--study", "example", "--level", "figure", succeed=False)
     assert project.files("figures", "results").items() >= before.items()
     assert said not in project.run(FIGURE, "--configfile", "other.yaml", "--dry-run")
-
-
-def test_a_table_as_printed_counts_unless_the_file_is_of_an_earlier_version(tmp_path):
-    path, made = tmp_path / "C1.parquet", {"settings": {"a": 1}, "code": {"b": "c"}}
-    expected = in_short(made) | {"published": ["one"]}
-    for found, is_current in (
-        ({}, True),
-        ({"published": ["one"]}, True),
-        ({"published": []}, False),
-    ):
-        write_table(path, pd.DataFrame({"value": [1.0]}), made | found)
-        assert has_record(path, expected) == is_current

@@ -1,20 +1,18 @@
 """Runs that diverged, and checkpoints: refused, left or taken."""
 
+import dataclasses
 import importlib
 from functools import wraps
-from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import JOBS
 
 from replication.base.errors import InputError
-from replication.base.provenance import provenance
+from replication.base.provenance import KEY
 from replication.base.storage import read_arrays, write_arrays
-from replication.plan.orders import Orders
 from replication.run.checkpoint import Checkpoint
 from replication.run.stages import make_output
-from replication.run.work import Given, Work
 
 ARRAYS = {"a/x": np.arange(1000.0).reshape(10, 100)}
 """Arrays of a checkpoint, which are not those of the example."""
@@ -24,14 +22,13 @@ def run_of_the_example():
     """One of its runs, whose data are made in the current folder."""
     path = "results/example/runs/printed/1-5.npz"
     (data,) = JOBS.tasks[path].reads
-    make_output(Work(JOBS.order(data), [], Path(data), None))
-    given = Given(Path(data), "data", JOBS.recipe(data), list(JOBS.tasks[data].seeds), None)
-    return Work(JOBS.order(path), [given], Path(path), None)
+    make_output(JOBS.order(data))
+    return JOBS.order(path)
 
 
-def set_train(monkeypatch, work, train):
+def set_train(monkeypatch, order, train):
     """Have the example train otherwise; `train` is given its own function first."""
-    program = importlib.import_module(work.order.program)
+    program = importlib.import_module(order.program)
     own = program.train
     monkeypatch.setattr(program, "train", wraps(own)(lambda *given: train(own, *given)))
 
@@ -45,42 +42,42 @@ def with_gap(own, job, seeds, data, checkpoint):
 
 def test_a_run_that_is_not_finite_is_told_unless_the_study_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
-    set_train(monkeypatch, work, with_gap)
-    make_output(work)
+    order = run_of_the_example()
+    set_train(monkeypatch, order, with_gap)
+    make_output(order)
     assert capsys.readouterr().err == (
-        f"{work.output}: has numbers of seed 3 that are not finite, in the array(s) weights, as"
+        f"{order.file}: has numbers of seed 3 that are not finite, in the array(s) weights, as"
         " after a training that diverged; no claim takes them\n"
     )
-    make_output(work._replace(order=work.order.model_copy(update={"gaps": ["w*"]})))
-    assert np.isnan(np.load(work.output)["weights"]).sum() == 1
+    make_output(order.model_copy(update={"gaps": ["w*"]}))
+    assert np.isnan(np.load(order.file)["weights"]).sum() == 1
     assert capsys.readouterr().err == ""
 
 
 def test_a_run_of_no_seed_that_is_not_finite_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
-    set_train(monkeypatch, work, lambda *_: {"weights": np.full(3, np.nan)})
+    order = run_of_the_example()
+    set_train(monkeypatch, order, lambda *_: {"weights": np.full(3, np.nan)})
     with pytest.raises(InputError, match="that diverged; lower its learning rate"):
-        make_output(work._replace(order=work.order.model_copy(update={"seeds": ""})))
-    assert not work.output.exists()
+        make_output(order.model_copy(update={"seeds": ""}))
+    assert not order.file.exists()
 
 
 def test_all_arrays_that_are_not_finite_are_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
+    order = run_of_the_example()
     both = np.zeros((2, 5))
     both[:, 2] = both[1, 4] = np.nan
-    set_train(monkeypatch, work, lambda *_: {"b": both[0], "c": np.zeros(5), "a": both[1]})
-    make_output(work)
+    set_train(monkeypatch, order, lambda *_: {"b": both[0], "c": np.zeros(5), "a": both[1]})
+    make_output(order)
     assert "of seed 3,5 that are not finite, in the array(s) b, a, as" in capsys.readouterr().err
 
 
 def test_a_training_that_diverges_is_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
-    settings = work.order.settings | {"learning_rate": 1e300}
-    diverging = work._replace(order=work.order.model_copy(update={"settings": settings}))
+    order = run_of_the_example()
+    settings = order.settings | {"learning_rate": 1e300}
+    diverging = order.model_copy(update={"settings": settings})
     with np.errstate(all="ignore"):
         make_output(diverging)
     assert "numbers of seed 1-5 that are not finite" in capsys.readouterr().err
@@ -92,24 +89,26 @@ def test_data_that_are_not_finite_are_refused(tmp_path, monkeypatch):
     infinite = wraps(program.sample)(lambda *_: {"inputs": np.full((5, 2), np.inf)})
     monkeypatch.setattr(program, "sample", infinite)
     with pytest.raises(InputError, match=r"not finite, in the array\(s\) inputs; correct"):
-        make_output(Work(JOBS.order(path), [], tmp_path / "1-5.npz", None))
+        make_output(JOBS.order(path, str(tmp_path / "1-5.npz")))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_refused_makes_nothing_anew():
     order = JOBS.order("results/example/runs/printed/1-5.npz")
-    both = [Orders(orders=[order.model_copy(update={"gaps": gaps})]) for gaps in ([], ["*"])]
-    assert both[0].to_record() == both[1].to_record()
-    assert both[0].to_json() != both[1].to_json()
+    task = JOBS.tasks[order.output]
+    allowed = {**JOBS.tasks, order.output: task._replace(gaps=("*",))}
+    other = dataclasses.replace(JOBS, tasks=allowed, _recipes={}, _keys={})
+    assert other.key(order.output) == order.key
+    assert other.order(order.output) != order
 
 
 def test_a_folder_in_the_place_of_a_checkpoint_is_named_before_training(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
-    set_train(monkeypatch, work, lambda *_: pytest.fail("trains"))
-    work.output.with_suffix(".checkpoint").mkdir(parents=True)
+    order = run_of_the_example()
+    set_train(monkeypatch, order, lambda *_: pytest.fail("trains"))
+    order.file.with_suffix(".checkpoint").mkdir(parents=True)
     with pytest.raises(InputError, match=r"1-5\.checkpoint: is a folder, .*; remove it and run"):
-        make_output(work)
+        make_output(order)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +122,9 @@ def test_a_folder_in_the_place_of_a_checkpoint_is_named_before_training(tmp_path
 def test_a_checkpoint_that_does_not_suffice_is_left(tmp_path, monkeypatch, capsys, kept, said):
     """Its digest is right, as the program itself has written it."""
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
-    make_output(work)
-    whole = work.output.read_bytes()
+    order = run_of_the_example()
+    make_output(order)
+    whole = order.file.read_bytes()
 
     def interrupted(own, job, seeds, data, checkpoint):
         checkpoint.write(kept)
@@ -138,21 +137,21 @@ def test_a_checkpoint_that_does_not_suffice_is_left(tmp_path, monkeypatch, capsy
         arrays = own(job, seeds, data, checkpoint)
         return {"weights": arrays["weights"] + state.sum()}
 
-    work.output.unlink()
+    order.file.unlink()
     with monkeypatch.context() as once:
-        set_train(once, work, interrupted)
+        set_train(once, order, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            make_output(work)
-    set_train(monkeypatch, work, resuming)
-    make_output(work)
+            make_output(order)
+    set_train(monkeypatch, order, resuming)
+    make_output(order)
     assert f"starting anew: {said}" in capsys.readouterr().err
-    assert work.output.read_bytes() == whole
-    assert not work.output.with_suffix(".checkpoint").exists()
+    assert order.file.read_bytes() == whole
+    assert not order.file.with_suffix(".checkpoint").exists()
 
 
 def test_what_fails_after_a_step_from_a_checkpoint_is_no_fault_of_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
+    order = run_of_the_example()
 
     def failing(own, job, seeds, data, checkpoint):
         if checkpoint.read() is None:
@@ -161,18 +160,18 @@ def test_what_fails_after_a_step_from_a_checkpoint_is_no_fault_of_it(tmp_path, m
         checkpoint.is_due()
         raise KeyError("later")
 
-    set_train(monkeypatch, work, failing)
+    set_train(monkeypatch, order, failing)
     for error in (KeyboardInterrupt, KeyError):
         with pytest.raises(error):
-            make_output(work)
-    assert work.output.with_suffix(".checkpoint").exists()
+            make_output(order)
+    assert order.file.with_suffix(".checkpoint").exists()
 
 
 def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
-    output = work.output
-    program = importlib.import_module(work.order.program)
+    order = run_of_the_example()
+    output = order.file
+    program = importlib.import_module(order.program)
     train, found = program.train, []
 
     @wraps(train)
@@ -180,13 +179,13 @@ def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monke
         found.append(checkpoint.read())
         checkpoint.write(ARRAYS)
         found.append(checkpoint.read())
-        with pytest.raises(InputError, match="under way"):
-            read_arrays(output.with_suffix(".checkpoint"), JOBS.recipe(str(output)), None)
+        with pytest.raises(InputError, match="made by another configuration"):
+            read_arrays(output.with_suffix(".checkpoint"), order.key)
         return train(job, seeds, data, checkpoint)
 
     monkeypatch.setattr(program, "train", keeping)
     for _ in range(2):
-        make_output(work)
+        make_output(order)
         kept = output.with_suffix(".checkpoint")
         assert not kept.exists()
         kept.write_bytes(output.read_bytes())
@@ -194,10 +193,10 @@ def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monke
     assert f"starting anew: {kept}: made by another" in capsys.readouterr().err
 
 
-def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
-    """As when a source file was exchanged, which no recipe says."""
+def test_a_checkpoint_of_another_key_is_left(tmp_path, monkeypatch, capsys):
+    """As when a file of the data was exchanged."""
     monkeypatch.chdir(tmp_path)
-    work = run_of_the_example()
+    order = run_of_the_example()
     found = []
 
     def interrupted(job, seeds, data, checkpoint):
@@ -205,27 +204,18 @@ def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
         checkpoint.write(ARRAYS)
         raise KeyboardInterrupt
 
-    program = importlib.import_module(work.order.program)
+    program = importlib.import_module(order.program)
     monkeypatch.setattr(program, "train", wraps(program.train)(interrupted))
-
-    def again():
+    other = order.model_copy(update={"made_of": order.made_of | {KEY: "0" * 16}})
+    for each in (order, order, other):
         with pytest.raises(KeyboardInterrupt):
-            make_output(work)
-
-    again()
-    again()
-    (data,) = work.given
-    arrays = read_arrays(data.path, data.recipe, data.seeds)
-    settings = JOBS.tasks[str(data.path)].settings
-    made = provenance(data.recipe.program, settings, data.seeds, data.recipe.reads)
-    write_arrays(data.path, {name: values * 2 for name, values in arrays.items()}, made)
-    again()
+            make_output(each)
     assert [each is None for each in found] == [True, False, True]
     assert "starting anew: " in capsys.readouterr().err
 
 
 def test_a_checkpoint_is_stored_and_a_result_is_compressed(tmp_path):
-    own = provenance("replication.run.checkpoint", {}, [], [])
+    own = {KEY: "0" * 16}
     arrays = {"x": np.zeros(10_000)}
     checkpoint = Checkpoint(tmp_path / "kept", own)
     checkpoint.write(arrays)

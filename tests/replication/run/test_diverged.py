@@ -17,7 +17,6 @@ from replication.judge.scorecard import read_verdict
 from replication.plan.orders import DocumentFile, Orders
 from replication.run import program as run
 from replication.run.stages import make_output
-from replication.run.work import Work, given_files
 
 METRIC = "results/example/metrics/printed/error.parquet"
 
@@ -31,7 +30,7 @@ def computed(tmp_path, monkeypatch):
         order = JOBS.order(path)
         order = order.model_copy(update={"gaps": ["*"] if order.stage == "runs" else []})
         told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
-        return CliRunner().invoke(run.main, ["--job", told, path, *JOBS.tasks[path].reads])
+        return CliRunner().invoke(run.main, [told])
 
     (runs,) = JOBS.tasks[METRIC].reads
     training = importlib.import_module(JOBS.order(runs).program)
@@ -102,12 +101,10 @@ def judged(monkeypatch, diverging, gaps=()):
         path: task._replace(gaps=gaps if task.stage in {"runs", "metrics"} else ())
         for path, task in JOBS.tasks.items()
     }
-    jobs = dataclasses.replace(JOBS, tasks=tasks, _recipes={})
+    jobs = dataclasses.replace(JOBS, tasks=tasks, _recipes={}, _keys={})
     needed = dict(jobs.closure([VERDICT]))
     for path in (path for path in tasks if path in needed):
-        order = jobs.order(path)
-        given = list(given_files(order.inputs, [Path(each) for each in needed[path].reads]))
-        make_output(Work(order, given, Path(path), None))
+        make_output(jobs.order(path))
     return read_verdict(Path(VERDICT))
 
 
@@ -133,12 +130,10 @@ def test_a_study_may_give_gaps_a_meaning(tmp_path, monkeypatch):
 def test_evidence_is_made_anew_when_other_gaps_are_allowed():
     path, metric = "results/example/evidence/C3.parquet", f"{METRICS}half_life.parquet"
     tasks = {**JOBS.tasks, metric: JOBS.tasks[metric]._replace(gaps=("*",))}
-    jobs = dataclasses.replace(JOBS, tasks=tasks, _recipes={})
-    before, after = (Orders(orders=[each.order(path)]).to_record() for each in (JOBS, jobs))
-    assert before != after
-    assert JOBS.made_by(path) != jobs.made_by(path)
+    jobs = dataclasses.replace(JOBS, tasks=tasks, _recipes={}, _keys={})
+    assert JOBS.key(path) != jobs.key(path)
     figure = "figures/example/fig2.csv"
-    assert JOBS.made_by(figure) == jobs.made_by(figure)
+    assert JOBS.key(figure) == jobs.key(figure)
 
 
 # A claim over a sweep: only comparisons of what diverged are lost

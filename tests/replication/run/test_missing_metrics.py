@@ -2,14 +2,12 @@
 
 import importlib
 from functools import wraps
-from pathlib import Path
 
 import pytest
 from conftest import JOBS
 
 from replication.base.errors import InputError
 from replication.run.stages import make_output
-from replication.run.work import Work
 
 PATH = "results/example/metrics/printed/error.parquet"
 
@@ -20,7 +18,7 @@ def measure(monkeypatch, key):
     program = importlib.import_module(order.program)
     failing = wraps(program.measure)(lambda *_: {}[key])
     monkeypatch.setattr(program, "measure", failing)
-    make_output(Work(order.model_copy(update={"inputs": []}), [], Path(PATH), None))
+    make_output(order.model_copy(update={"inputs": []}))
 
 
 def test_a_metric_that_measure_does_not_have_is_named(monkeypatch):

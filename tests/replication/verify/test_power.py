@@ -243,8 +243,7 @@ def computed(tmp_path, monkeypatch):
     for path in jobs.tasks:
         if path in needed:
             told = str(DocumentFile(Orders(orders=[jobs.order(path)]).to_json(), tmp_path))
-            words = ["--job", told, path, *jobs.tasks[path].reads, *jobs.tasks[path].published]
-            program.main.main(words, standalone_mode=False)
+            program.main.main([told], standalone_mode=False)
 
 
 def test_claims_of_an_overlay_are_planned_from_its_own_verdicts(computed):

@@ -285,10 +285,10 @@ def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, monkeypatc
     monkeypatch.setattr(resource, "getrlimit", lambda _: (set_limit, resource.RLIM_INFINITY))
     changes = read_overlay_text(tmp_path, PROBLEM % f"samples: {samples}")
     jobs = Jobs.of(configure(changes, EXAMPLE), EXAMPLE)
-    order = jobs.order("results/example/data/printed/1-5.npz")
     output = tmp_path / "out/1-5.npz"
+    order = jobs.order("results/example/data/printed/1-5.npz", str(output))
     told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
-    done = CliRunner().invoke(run.main, ["--job", told, str(output)])
+    done = CliRunner().invoke(run.main, [told])
     assert done.exit_code == 1
     raised = "raise the limit of memory, which `ulimit -v` sets to 1,536 MiB here, or "
     wanted = f"{raised if limit else ''}lower the largest of its settings, samples ({samples}), "
@@ -313,12 +313,12 @@ NO_DECOMPOSITION = "a decomposition of a matrix fails ("
     ],
 )
 def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch, decompose, said):
-    order = JOBS.order("results/example/data/printed/1-5.npz")
+    order = JOBS.order("results/example/data/printed/1-5.npz", str(tmp_path / "1-5.npz"))
     program = importlib.import_module(order.program)
     diverged = wraps(program.sample)(lambda *_: decompose(np.full((3, 3), np.nan)))
     monkeypatch.setattr(program, "sample", diverged)
     told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
-    done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "1-5.npz")])
+    done = CliRunner().invoke(run.main, [told])
     assert isinstance(done.exception, SystemExit), done.exception
     assert f"1-5.npz: {said}" in done.output
     assert ", as after a training that diverged; lower the learning rate" in done.output
@@ -364,12 +364,12 @@ def test_a_table_that_was_spoilt_after_planning_is_not_to_be_deleted(tmp_path):
     table = tmp_path / "printed.csv"
     shutil.copy(STUDIES["example"].folder / "published/fig1.csv", table)
     changes = read_overlay_text(tmp_path, PUBLISHED % table)
-    order = Jobs.of(configure(changes, EXAMPLE), EXAMPLE).order("figures/example/fig1")
-    table.write_text("\0")
     files = [tmp_path / "fig1.pdf", tmp_path / "fig1.csv", table]
-    done = CliRunner().invoke(
-        run.main, ["--job", Orders(orders=[order]).to_json(), *map(str, files)]
-    )
+    jobs = Jobs.of(configure(changes, EXAMPLE), EXAMPLE)
+    order = jobs.order("figures/example/fig1", str(files[0]), [*map(str, files[1:])])
+    table.write_text("\0")
+    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
+    done = CliRunner().invoke(run.main, [told])
     assert done.exit_code == 1
     assert "printed.csv" in done.output
     assert "delete" not in done.output

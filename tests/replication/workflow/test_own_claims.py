@@ -21,7 +21,6 @@ from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
 from replication.run import program as run
 from replication.run.stages import make_output
-from replication.run.work import Work, given_files
 from replication.study.claims import OWN
 from replication.study.contract import Measured
 from replication.study.registry import Registry, read_registry
@@ -189,16 +188,13 @@ def test_a_wrong_table_of_evidence_leaves_the_others_their_verdicts(tmp_path, mo
     }
     verdicts = []
     for claim in tables:
-        order = found.order(VERDICT.format(claim))
-        paths = [tmp_path / f"{name}.parquet" for name in tables]
-        given = list(given_files(order.inputs, paths))
-        for item, table in zip(given, tables.values(), strict=True):
-            task = found.tasks[EVIDENCE_OF.format(item.path.stem)]
-            made_by = found.made_by(EVIDENCE_OF.format(item.path.stem))
-            assert task.stage == "evidence"
-            write_table(item.path, table, made_by)
         verdicts.append(tmp_path / f"{claim}.json")
-        make_output(Work(order, given, verdicts[-1], None))
+        paths = [str(tmp_path / f"{name}.parquet") for name in tables]
+        order = found.order(VERDICT.format(claim), str(verdicts[-1]), paths)
+        for item, table in zip(order.inputs, tables.values(), strict=True):
+            assert item.role == "evidence"
+            write_table(item.file, table, found.made_by(EVIDENCE_OF.format(item.file.stem)))
+        make_output(order)
     wrong, right = map(scorecard.read_verdict, verdicts)
     said = (
         "claim C2: its evidence lacks value; a test of the kind interval needs the columns cell,"
@@ -290,13 +286,14 @@ def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, rea
     found = with_claims(U1=claim)
     path = EVIDENCE_OF.format("U1")
     (metric,) = found.tasks[path].reads
-    order, table = found.order(path), pd.DataFrame({"seed": range(1, 11), "error": 1.0})
+    order = found.order(path, str(tmp_path / "U1.parquet"))
+    table = pd.DataFrame({"seed": range(1, 11), "error": 1.0})
     monkeypatch.setattr("replication.base.tables.read_table", lambda *_: table)
     monkeypatch.setattr("replication.base.tables.read_note", lambda *_: None)
     measure = wraps(learning.over_twice_the_variance)(lambda measured: reading(measured.table))
     monkeypatch.setattr(learning, "over_twice_the_variance", measure)
     told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
-    done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "U1.parquet"), metric])
+    done = CliRunner().invoke(run.main, [told])
     assert isinstance(done.exception, SystemExit), done.exception
     assert f"claim U1: {order.program}.over_twice_the_variance cannot read {metric} ({said}" in (
         done.output

@@ -96,18 +96,16 @@ def test_a_change_of_its_code_makes_it_anew(python, installed):
     assert not re.search(r"^data +\d", planned, re.MULTILINE)
 
 
-def test_jobs_depend_on_the_code_of_both_and_on_the_lock_of_the_project(python, installed):
+def test_jobs_depend_on_the_code_of_both_and_on_installed_packages(python, installed):
     program = (
-        "import json; from pathlib import Path;"
+        "import json;"
         "from replication.base.code_digest import code_digests;"
-        "print(json.dumps(code_digests(Path('requirements.lock'), ('mypaper.data',))))"
+        "print(json.dumps(code_digests(('mypaper.data',))))"
     )
     found = json.loads(run(python, "-c", program, folder=installed))
     modules = {item.partition("@")[0] for item in found if "@" in item}
     assert {"mypaper.data", "replication.base.random_streams"} <= modules
-    pinned = re.search("^numpy==.*$", (installed / "requirements.lock").read_text(), re.MULTILINE)
-    assert pinned
-    assert pinned[0] in found
+    assert any(item.startswith("numpy==") for item in found)
 
 
 def test_its_tests_pass(python, installed):

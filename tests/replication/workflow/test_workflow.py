@@ -19,11 +19,9 @@ import torch
 from conftest import EXAMPLE, FIGURE, FIGURES, ROOT, RUNS, SEEDS, Template, counted
 
 from replication.base.process import FLAGS as OF_JOBS
-from replication.base.provenance import provenance
 from replication.base.tables import write_table
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.seeds import parse_seeds
 from replication.study.studies import find_studies
 
 DATA = "results/example/data/replication"
@@ -70,7 +68,7 @@ def run_by_path(project: Template, snakemake: list[str], *arguments: str) -> str
 
 
 def test_no_environment_must_be_active(template: Template):
-    begins = f"{sys.executable} {FLAGS} -m replication.run.program --job "
+    begins = f"{sys.executable} {FLAGS} -m replication.run.program "
     made = f"{DATA}/{SEEDS[0]}.npz"
     run_by_path(template, [SNAKEMAKE], made, "--printshellcmds")
     assert (template.folder / made).is_file()
@@ -93,7 +91,7 @@ def test_the_path_of_python_reruns_nothing(finished_project: Template, tmp_path:
 
 def test_every_job_is_told_the_python_that_runs_snakemake(template: Template):
     output = template.run(FIGURE, "--dry-run", "--printshellcmds")
-    begins = f"Shell command: {template.pythons.python} {FLAGS} -m replication.run.program --job "
+    begins = f"Shell command: {template.pythons.python} {FLAGS} -m replication.run.program "
     assert output.count(begins) == sum(counted(output).values()) == 5
 
 
@@ -184,10 +182,9 @@ def training_process(project: Template) -> int | None:
             folder = (entry / "cwd").readlink()
         except OSError:
             continue
-        if folder == project.folder and b"--job" in words:
-            job, output, *_ = (word.decode() for word in words[words.index(b"--job") + 1 :])
-            order = (folder / job).read_text()
-            if '"stage":"runs"' in order and not (folder / output).exists():
+        if folder == project.folder and b"replication.run.program" in words:
+            (order,) = json.loads((folder / words[-2].decode()).read_text())["orders"]
+            if order["stage"] == "runs" and not (folder / order["output"]).exists():
                 return int(entry.name)
     return None
 
@@ -249,9 +246,7 @@ def test_a_foreign_table_is_made_anew(finished_project: Template):
     """One of other settings, put in place by hand."""
     studies = {"example": find_studies()["example"]}
     change = {"example": {"experiments": {"replication": {"training": {"updates": 300}}}}}
-    order = Jobs.of(configure(change, studies), studies).order(HALF_LIVES)
-    reads = [item.recipe.digest for item in order.inputs if item.recipe]
-    made = provenance(order.program, order.settings, parse_seeds("101-110"), reads)
+    made = Jobs.of(configure(change, studies), studies).made_by(HALF_LIVES)
     path = finished_project.folder / HALF_LIVES
     before = path.read_bytes()
     write_table(path, pd.read_parquet(path), made)
