@@ -94,7 +94,7 @@ def differences(study: str, first: str, second: str) -> pd.DataFrame:
 
 def _compute(name: str, device: str, folder: Path) -> Small:
     overlay = {"computation": {"device": device}, name: WITHOUT_DROPOUT.get(name, {})}
-    return Small.compute(find_studies()[name], folder, is_drawn=False, overlay=overlay)
+    return Small.compute(find_studies()[name], folder, is_quick=True, overlay=overlay)
 
 
 def _columns(path: Path) -> Iterator[tuple[str, Any]]:

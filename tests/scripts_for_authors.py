@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from replication.documents.authors import MOST_LINES
-
+MOST_LINES = 40
+"""Largest number of lines of a script."""
 ALLOWED = {"math", "numpy", "scipy", "torch"}
 
 

@@ -41,7 +41,7 @@ from replication.study.claims import Statistical
 from replication.study.datasets import find_datasets
 from replication.study.registry import SCORECARD
 from replication.study.studies import Study
-from replication.testing.small import Processes, Small, first_of_each
+from replication.testing.small import Small, first_of_each
 
 EXAMPLES = 3
 """Examples that a message gives."""
@@ -52,7 +52,7 @@ CHECKS: list[Check] = []
 
 
 def check_study(study: Study, folder: Path, *, is_quick: bool = False) -> None:
-    """Compute a study at its smallest scale and let it go through all checks.
+    """Compute a study at its smallest scale in an empty folder; let it go through all checks.
 
     Args:
         study: the study.
@@ -63,10 +63,9 @@ def check_study(study: Study, folder: Path, *, is_quick: bool = False) -> None:
         AssertionError: if the study fails a check; the message says how.
         InputError: if the study cannot be computed.
     """
-    with Processes.start() as processes:
-        small = Small.compute(study, folder, is_quick=is_quick, processes=processes)
-        for check in CHECKS:
-            check(small)
+    small = Small.compute(study, folder, is_quick=is_quick)
+    for check in CHECKS:
+        check(small)
 
 
 def _add_check(function: Check) -> Check:

@@ -8,15 +8,14 @@ from contextlib import chdir
 from pathlib import Path
 
 import click
-from tqdm import tqdm
 
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.judge.scorecard import read_verdict, refuse_wrong_tables, to_markdown
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.studies import Study, find_studies
-from replication.testing.small import Process, Processes, Small
+from replication.study.studies import find_studies
+from replication.testing.small import Small
 
 FOLDER = "quick"
 """Working folder of what is computed, below the current one."""
@@ -41,18 +40,15 @@ def main(studies: tuple[str, ...]) -> None:
             f"{folder}: no folder can be made here ({error.strerror}); move away what is in its"
             " place, or start in a folder that you can write"
         ) from error
-    with Process() as process:
-        for name in names:
-            _compute(known[name], folder, Processes(process, process))
-            click.echo(f"{name}: {FOLDER}/{known[name].figures}, {FOLDER}/{known[name].scorecard}")
+    for name in names:
+        small = Small.compute(known[name], folder)
+        _write_scorecard(small)
+        click.echo(f"{name}: {FOLDER}/{known[name].figures}, {FOLDER}/{known[name].scorecard}")
 
 
-def _compute(study: Study, folder: Path, processes: Processes) -> None:
-    small = Small.plan(study, folder, processes=processes)
-    for path in tqdm(small.jobs.tasks, study.name, unit="job", leave=False, disable=None):
-        small.make([path])
+def _write_scorecard(small: Small) -> None:
     registry, files = small.parts.registry, small.parts.files
-    with chdir(folder):
+    with chdir(small.folder):
         verdicts = [read_verdict(Path(path)) for path in files.verdicts.values()]
         refuse_wrong_tables(registry, verdicts)
-        write_text(Path(study.scorecard), to_markdown(registry, verdicts))
+        write_text(Path(small.study.scorecard), to_markdown(registry, verdicts))

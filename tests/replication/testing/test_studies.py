@@ -9,7 +9,7 @@ from replication.bundle.bundle import read_verdicts, reference_folder
 from replication.judge.scorecard import read_verdict
 from replication.study.studies import find_studies
 from replication.testing.conformance import CHECKS
-from replication.testing.small import Processes, Small
+from replication.testing.small import Small
 
 STUDIES = find_studies()
 WITHOUT_FORMULAS = {"scan_and_snap_text"}
@@ -25,16 +25,10 @@ def is_quick(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
-def processes(is_quick):
-    with Processes.start() as processes:
-        yield processes
-
-
 @pytest.fixture(scope="module", params=STUDIES)
-def small(request, is_quick, processes, tmp_path_factory):
+def small(request, is_quick, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
-    return Small.compute(STUDIES[request.param], folder, is_quick=is_quick, processes=processes)
+    return Small.compute(STUDIES[request.param], folder, is_quick=is_quick)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -14,7 +14,7 @@ from replication.study.registry import SCORECARD, PaperSettings
 from replication.study.studies import Study, find_studies
 from replication.testing import conformance as testing
 from replication.testing.conformance import CHECKS
-from replication.testing.small import Processes, Small
+from replication.testing.small import Small
 from transformer_dynamics.example import study as example
 from transformer_dynamics.example.claims import learning
 from transformer_dynamics.example.figures import fig2
@@ -23,14 +23,12 @@ from transformer_dynamics.example.figures import fig2
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     study, folder = find_studies()["example"], tmp_path_factory.mktemp("example")
-    with Processes.start() as processes:
-        yield Small.compute(study, folder, processes=processes)
+    return Small.compute(study, folder)
 
 
 @pytest.fixture(params=[False, True], ids=["all", "quick"])
 def small_in_both_extents(request, small):
-    """The quick one makes what it compares in processes of its own."""
-    return replace(small, is_quick=True, processes=None) if request.param else small
+    return replace(small, is_quick=request.param)
 
 
 def test_there_is_a_test_here_for_every_check():
@@ -269,4 +267,4 @@ def test_a_study_that_cannot_be_computed_says_why(tmp_path, small):
     short = {"experiments": {"printed": {"training": {"updates": 5}}}}
     module.smallest = lambda settings, folder: short
     with pytest.raises(testing.InputError, match="not half learned after 5 updates; do more"):
-        Small.compute(Study("example", module), tmp_path, processes=small.processes)
+        Small.compute(Study("example", module), tmp_path)

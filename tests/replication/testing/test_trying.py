@@ -1,33 +1,37 @@
 """The command for somebody who writes a study: `quick`."""
 
-import subprocess
-from contextlib import chdir
+import os
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 
 import pytest
 from click.testing import CliRunner
 from conftest import FIGURES
 
-from replication.run import program
-from replication.testing import quick
+from replication.base.errors import InputError
+from replication.testing import quick, small
 
 
-@pytest.fixture
-def made(monkeypatch):
-    """Commands of the jobs of `quick`, which are run in the process of the test."""
-    commands = []
+class Here:
+    """A process that is none: jobs run in that of the test, or fail."""
 
-    def make(self, folder, jobs):
-        commands.extend(jobs)
-        with chdir(folder):
-            for words in jobs:
-                program.main.main(words, standalone_mode=False)
+    def __init__(self, failure=None):
+        self.failure, self.jobs = failure, []
 
-    monkeypatch.setattr(quick.Process, "make", make)
-    return commands
+    def submit(self, function, *given):
+        self.jobs.append(given)
+        job = Future()
+        if self.failure:
+            job.set_exception(self.failure)
+        else:
+            job.set_result(function(*given))
+        return job
 
 
-def test_quick_makes_figures_and_verdicts_in_a_folder_of_its_own(tmp_path, monkeypatch, made):
+def test_quick_makes_figures_and_verdicts_in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(small, "process", lambda number: Here())
     done = CliRunner().invoke(quick.main, ["example"])
     assert done.exit_code == 0, done.output
     assert done.output == "example: quick/figures/example, quick/results/example/verdicts.md\n"
@@ -37,31 +41,35 @@ def test_quick_makes_figures_and_verdicts_in_a_folder_of_its_own(tmp_path, monke
         assert (tmp_path / "quick" / figure).is_file()
 
 
-NOTHING = "import sys\nfor _ in sys.stdin: print(DONE, flush=True)"
-"""Program of a process that makes no file."""
-
-
-def test_quick_starts_one_process_for_all_jobs(tmp_path, monkeypatch):
+def test_one_process_makes_all_files(tmp_path, monkeypatch):
     """Python, PyTorch and pandas take seconds to start, a job at the smallest scale none."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    process, other = small.process(1), small.process(2)
+    assert small.process(1) is process
+    found = [
+        each.submit(os.getenv, name).result()
+        for each in (process, other)
+        for name in ("OMP_NUM_THREADS", "PYTHONHASHSEED")
+    ]
+    assert found == ["1", "random"] * 2
+    first, again, second = (each.submit(os.getpid).result() for each in (process, process, other))
+    assert first == again != second
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    small.process.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [(InputError("no such luck"), "no such luck"), (BrokenProcessPool(), "its process was killed")],
+)
+def test_quick_tells_why_a_job_fails(tmp_path, monkeypatch, failure, message):
     monkeypatch.chdir(tmp_path)
-    started, start = [], subprocess.Popen
-
-    def popen(*words, **options):
-        started.append(words)
-        return start(*words, **options)
-
-    monkeypatch.setattr("replication.testing.small.PROGRAM", NOTHING)
-    monkeypatch.setattr("replication.testing.small.subprocess.Popen", popen)
+    failing = Here(failure)
+    monkeypatch.setattr(small, "process", cache(lambda number: failing))
     done = CliRunner().invoke(quick.main, ["example"])
-    assert "C1.json: there is no such file" in done.output
-    assert len(started) == 1
-
-
-def test_quick_tells_why_a_job_fails(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("replication.testing.small.PROGRAM", "import sys; sys.exit('no such luck')")
-    done = CliRunner().invoke(quick.main, ["example"])
-    assert (done.exit_code, done.output) == (1, "Error: no such luck\n")
+    assert (done.exit_code, len(failing.jobs)) == (1, 1)
+    assert done.output.startswith("Error: results/example/")
+    assert done.output.endswith(f": {message}\n")
 
 
 def test_a_file_in_the_way_is_named(tmp_path, monkeypatch):
