@@ -139,16 +139,16 @@ def _seeds(reference: Bundle, claim: Claim, test: Interval) -> Iterator[str]:
     against = [item for item in verdict.counted if item.decision != "holds"]
     shown = (against or verdict.counted)[:MOST_CELLS]
     _, needed = estimate_and_range(shown[:1], ESTIMATE)
-    center, interval = {"mean": (np.mean, t_interval), "median": (np.median, sign_interval)}[
-        test.center
-    ]
+    is_mean = test.center == "mean"
     rows = []
     for item in shown:
         is_own = (evidence["claim"] == claim.id) & (evidence["cell"] == item.cell)
-        values = evidence.loc[is_own, "value"]
-        low, high = map(ESTIMATE, interval([*values], 0.95))
-        of_seeds = ", ".join(map(VALUE, values))
-        rows.append((item.cell, of_seeds, ESTIMATE(center(values)), f"{low} to {high}"))
+        values = [*evidence.loc[is_own, "value"]]
+        center = ESTIMATE(np.mean(values) if is_mean else np.median(values))
+        ends = t_interval(values, 0.95) if is_mean else sign_interval(values, 0.95)
+        rows.append(
+            (item.cell, ", ".join(map(VALUE, values)), center, " to ".join(map(ESTIMATE, ends)))
+        )
     yield "## The seeds"
     yield (
         f"Is the {test.center} of the seeds {needed}? Intervals are those of each comparison alone;"

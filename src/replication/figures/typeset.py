@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from html import unescape
 from itertools import repeat
 
@@ -27,36 +27,10 @@ _SYMBOL = re.compile(
 )
 _IN_PARENTHESES = r"[^()]|\((?:[^()]|\([^()]*\))*\)"
 """Content of parentheses, with two levels of parentheses in it."""
-_POWER = re.compile(
-    rf"\^(?:\{{([^{{}}]+)\}}|\(((?:{_IN_PARENTHESES})+)\)|(-?[0-9]+(?:\.[0-9]+)?|[A-Za-z]+|\*))"
-)
-_BELOW = re.compile(
-    r"_(?:(?<=\w_)\{([^{}]+)\}"
-    r"|(?:(?<=[|)]_)|(?<=\b(?:sum|max|min)_)|(?<=\bProj_)|(?<=\b[A-Z]{2}_))(\w)(?!\w))"
-)
-"""Indices of other things than letters: sum_{k != n}, max_l, ||v||_1, Proj_X and DX_i."""
-_ROOT = re.compile(r"(?<!\w)sqrt(?:(?=[(\d])| (?=\||[A-Za-z]\b))")
-_SUM = re.compile(r"(?<!\w)sum(?=<sub>)")
-"""The sign of a sum; without an index, sum is a word."""
-_PRODUCT = re.compile(r"(?<!\w)([A-Za-z]'*_\w{1,4}'*)\.(?=[A-Za-z]'*_\w)")
-_KEY = re.compile(r"(?<![\w./])[a-z]{2,}(?:_[a-z]{3,})+(?:_\d+)?(?![\w(/]|\.\w)")
-"""Key of the configuration, such as num_last."""
-_SIGNS = {
-    "&lt;~": "\N{LESS-THAN OR EQUIVALENT TO}",
-    "&gt;=": "≥",
-    "&lt;=": "≤",
-    "!=": "≠",
-    "+-": "±",
-}
-_SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]?\d+)(?!\w)")
-_NEGATIVE = re.compile(r"(?<![\w.)}])-(?=[\d.])")
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _MINUS = "\N{MINUS SIGN}"
 _TIMES = "\N{MULTIPLICATION SIGN}"
-_DAGGER = "\N{DAGGER}"
-_SUMMATION = "\N{N-ARY SUMMATION}"
 _PRIME = "\N{PRIME}"
-_DOT = "\N{COMBINING DOT ABOVE}"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -87,9 +61,7 @@ def number(value: float, digits: int = 3) -> str:
 def seed_count(seeds: Iterable[float], groups: Iterable[Hashable] | None = None) -> str:
     """Return the number of different seeds in words for a picture: 5 seeds, or 1 seed.
 
-    Args:
-        seeds: of the rows of a table.
-        groups: parts to which the rows belong; 5 to 10 seeds, if parts differ in their numbers.
+    Groups are parts to which the rows of the seeds belong: 5 to 10 seeds, if they differ.
     """
     seeds_by_group: dict[Hashable, set[float]] = {}
     for group, seed in zip(repeat(None) if groups is None else groups, seeds, strict=False):
@@ -99,12 +71,7 @@ def seed_count(seeds: Iterable[float], groups: Iterable[Hashable] | None = None)
 
 
 def count_in_words(counts: Iterable[int], noun: str) -> str:
-    """Return how many things there are, for a picture: 5 seeds, 1 seed, or 5 to 10 seeds.
-
-    Args:
-        counts: numbers of things, of several parts if they differ.
-        noun: one thing.
-    """
+    """Return how many things there are, for a picture: 5 seeds, 1 seed, or 5 to 10 seeds."""
     least, most = min(counts := [*counts] or [0]), max(counts)
     text = f"{most:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
     return f"{text} {noun}{'' if most == 1 else 's'}"
@@ -114,12 +81,6 @@ def power_of_ten(value: float) -> str:
     """Return a power of ten, as an axis names it: 1, 10, 10²."""
     exponent = round(math.log10(value))
     return {-1: "0.1", 0: "1", 1: "10"}.get(exponent, f"10{str(exponent).translate(_SUPERSCRIPT)}")
-
-
-def _format_scientific(match: re.Match[str]) -> str:
-    """Return a number in print; one too large for float64, such as 1.8e308, stays as it is."""
-    value = float(match[0])
-    return number(value) if math.isfinite(value) else match[0]
 
 
 def typeset(text: str) -> Markup:
@@ -133,35 +94,37 @@ def typeset(text: str) -> Markup:
     return _formulas(plain) + Markup("<code>{}</code>").format(rest[0]) + typeset(rest[1])
 
 
-def _formulas(text: str) -> Markup:
-    html = str(escape(text)).replace("&#39;", "'")
-    for plain, sign in _SIGNS.items():
-        html = html.replace(plain, sign)
-    html = _ROOT.sub("√", html)
-    html = _KEY.sub(r"<code>\g<0></code>", _SCIENTIFIC.sub(_format_scientific, html))
-    html = _SYMBOL.sub(_format_symbol, _PRODUCT.sub(r"\1·", html))
-    html = _POWER.sub(_superscript, _SUM.sub(_SUMMATION, _BELOW.sub(_subscript, html)))
-    return Markup(_NEGATIVE.sub(_MINUS, html))
-
-
 def typeset_svg(text: str) -> Markup:
     """Return plain text, typeset as by `typeset`, for the text of an SVG."""
-    html = typeset(text)
+    html = str(typeset(text))
     small = '<tspan baseline-shift="{}" font-size="75%">'
     begins = {"sub": small.format("-25%"), "sup": small.format("40%"), "code": "<tspan>"}
     for tag, begin in begins.items():
-        html = Markup(str(html).replace(f"<{tag}>", begin).replace(f"</{tag}>", "</tspan>"))
-    return html
+        html = html.replace(f"<{tag}>", begin).replace(f"</{tag}>", "</tspan>")
+    return Markup(html)
 
 
-def _format_symbol(match: re.Match[str]) -> str:
+def _formulas(text: str) -> Markup:
+    html = str(escape(text)).replace("&#39;", "'")
+    for pattern, replacement in _RULES:
+        html = re.sub(pattern, replacement, html)
+    return Markup(html)
+
+
+def _scientific(match: re.Match[str]) -> str:
+    """Return a number in print; one too large for float64, such as 1.8e308, stays as it is."""
+    value = float(match[0])
+    return number(value) if math.isfinite(value) else match[0]
+
+
+def _symbol(match: re.Match[str]) -> str:
     letter = GREEK[match["greek"]] if match["greek"] else match["letter"]
     quoted = match.string[: match.start()].endswith("'")
     if not (match["greek"] or match["subscript"]) and (quoted or not match["prime"]):
         return match[0]
     early, late = (_PRIME * len(match[name] or "") for name in ("prime", "late_prime"))
     if match["dot"]:
-        letter += _DOT
+        letter += "\N{COMBINING DOT ABOVE}"
     if not match["subscript"]:
         return letter + early
     # t_0' is t' at 0, beta_nn' is beta at n and n'.
@@ -169,10 +132,41 @@ def _format_symbol(match: re.Match[str]) -> str:
     return f"{letter}{early}<sub>{match['subscript']}{below}</sub>{after}"
 
 
-def _subscript(match: re.Match[str]) -> str:
-    return f"<sub>{match[1] or match[2]}</sub>"
-
-
-def _superscript(match: re.Match[str]) -> str:
+def _power(match: re.Match[str]) -> str:
     power = next(group for group in match.groups() if group is not None)
-    return f"<sup>{_DAGGER if power == 'dagger' else power.replace('-', _MINUS)}</sup>"
+    text = "\N{DAGGER}" if power == "dagger" else power.replace("-", _MINUS)
+    return f"<sup>{text}</sup>"
+
+
+_RULES: tuple[tuple[str | re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    ("&lt;~", "\N{LESS-THAN OR EQUIVALENT TO}"),
+    ("&gt;=", "≥"),
+    ("&lt;=", "≤"),
+    ("!=", "≠"),
+    (r"\+-", "±"),
+    (r"(?<!\w)sqrt(?:(?=[(\d])| (?=\||[A-Za-z]\b))", "√"),
+    (r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]?\d+)(?!\w)", _scientific),
+    # A key of the configuration, such as num_last.
+    (
+        r"(?<![\w./])[a-z]{2,}(?:_[a-z]{3,})+(?:_\d+)?(?![\w(/]|\.\w)",
+        r"<code>\g<0></code>",
+    ),
+    # A product: f_n.f_n'.
+    (r"(?<!\w)([A-Za-z]'*_\w{1,4}'*)\.(?=[A-Za-z]'*_\w)", r"\1·"),
+    (_SYMBOL, _symbol),
+    # Indices of other things than letters: sum_{k != n}, max_l, ||v||_1, Proj_X and DX_i.
+    (
+        r"_(?:(?<=\w_)\{([^{}]+)\}"
+        r"|(?:(?<=[|)]_)|(?<=\b(?:sum|max|min)_)|(?<=\bProj_)|(?<=\b[A-Z]{2}_))(\w)(?!\w))",
+        r"<sub>\1\2</sub>",
+    ),
+    # The sign of a sum; without an index, sum is a word.
+    (r"(?<!\w)sum(?=<sub>)", "\N{N-ARY SUMMATION}"),
+    (
+        rf"\^(?:\{{([^{{}}]+)\}}|\(((?:{_IN_PARENTHESES})+)\)"
+        r"|(-?[0-9]+(?:\.[0-9]+)?|[A-Za-z]+|\*))",
+        _power,
+    ),
+    (r"(?<![\w.)}])-(?=[\d.])", _MINUS),
+)
+"""Patterns of plain formulas and their print, one after the other."""

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -137,11 +138,8 @@ def installed(venv: Path) -> dict[str, set[str]]:
 
 
 def _has_programs(package: Path, venv: Path) -> bool:
-    if not (points := package / "entry_points.txt").is_file():
-        return True
-    _, _, section = points.read_text("utf-8").partition("[console_scripts]")
-    names = re.findall(r"^([\w.-]+)[ \t]*=", section.partition("\n[")[0], re.M)
-    return all((venv / "bin" / name).exists() for name in names)
+    programs = PathDistribution(package).entry_points.select(group="console_scripts")
+    return all((venv / "bin" / each.name).exists() for each in programs)
 
 
 def differing(lock: Path, found: dict[str, set[str]]) -> list[str]:
@@ -174,13 +172,7 @@ def install(
 ) -> None:
     """Run pip on lines of a lock: first those with hashes, then others and the project.
 
-    Args:
-        python: that of the environment.
-        lock: versions of all packages.
-        lines: those of packages that are to be installed.
-        hashes: file of the hashes of packages, if any.
-        again: options of pip where packages may be there already.
-        with_project: whether the project of this folder is installed, too.
+    Options `again` are for packages that may be there already.
     """
     settings = pip_variables(python)
     pip = [f"{python}", "-I", "-m", "pip", "install", "--quiet", "--no-input", "--no-compile"]
@@ -233,11 +225,7 @@ def pip_variables(python: Path) -> dict[str, str]:
 
 
 def run(words: list[str], environment: dict[str, str]) -> str:
-    """Return what a program prints.
-
-    Raises:
-        Failed: has all that it printed.
-    """
+    """Return the output of a program; `Failed` has all of it."""
     done = subprocess.run(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         encoding="utf-8", errors="replace", check=False,

@@ -15,9 +15,7 @@ class Link(NamedTuple):
     """A link to another place on the web."""
 
     name: str
-    """Name of the place."""
     url: str
-    """Address of the place."""
 
 
 class Citation(NamedTuple):
@@ -34,23 +32,19 @@ class Citation(NamedTuple):
 def read_citation(registry: Registry, root: Path) -> Citation:
     """Return the citation of a paper, from its registry and the project's `CITATION.cff`.
 
-    Args:
-        registry: the paper's.
-        root: the project's folder.
-
     Raises:
         InputError: if `CITATION.cff` cannot be read.
     """
-    project = read_citation_file(root)
+    project, paper = read_citation_file(root), registry.url or ""
     repository, doi = str(project.get("repository-code", "")), str(project.get("doi", ""))
-    arxiv = re.search(r"arxiv\.org/abs/([\w.]+)", registry.url or "")
+    arxiv = re.search(r"arxiv\.org/abs/([\w.]+)", paper)
     links = [
-        Link(f"arXiv:{arxiv[1]}" if arxiv else "paper", registry.url or ""),
+        Link(f"arXiv:{arxiv[1]}" if arxiv else "paper", paper),
         Link("repository", repository),
         Link(f"doi:{doi}", f"https://doi.org/{doi}" if doi else ""),
     ]
-    entries = [_paper(registry), *([_software(project)] if project else [])]
     web = [link for link in links if link.url.startswith(("https://", "http://"))]
+    entries = [_paper(registry), *([_software(project)] if project else [])]
     known = repository if repository in {link.url for link in web} else ""
     return Citation(web, "\n\n".join(entries), known)
 

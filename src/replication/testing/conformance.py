@@ -54,10 +54,7 @@ CHECKS: list[Check] = []
 def check_study(study: Study, folder: Path, *, is_quick: bool = False) -> None:
     """Compute a study at its smallest scale in an empty folder; let it go through all checks.
 
-    Args:
-        study: the study.
-        folder: an empty folder for the results.
-        is_quick: whether less of the study is computed a second time, see `Small.is_quick`.
+    Quick checks compute less of it a second time, see `Small.is_quick`.
 
     Raises:
         AssertionError: if the study fails a check; the message says how.

@@ -33,9 +33,8 @@ Value = TypeVar("Value")
 
 Runs = Iterator[tuple[tuple[str, int], dict[str, NDArray[Any]]]]
 """Arrays of runs, by the digest of their recipe and the seed."""
-# Hashes differ each time, so that results that depend on the order of a set show.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "random"}
-"""Variables of a process that makes files."""
+"""Variables of a process: hashes differ each time, so that results by the order of a set show."""
 
 
 @cache
@@ -138,11 +137,7 @@ class Small:
         return alone.runs(compared)
 
     def make(self, paths: Iterable[str], in_process: int = 1) -> None:
-        """Make files in another process, one after the other.
-
-        Args:
-            paths: paths of the files.
-            in_process: number of the process.
+        """Make files in one of the processes, one after the other.
 
         Raises:
             InputError: if a job fails; the jobs after it are not done.
