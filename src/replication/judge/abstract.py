@@ -12,7 +12,6 @@ from replication.judge.citation import fill_template, verdict_finder
 from replication.judge.judgement import sum_up
 from replication.judge.verdicts import HOLDING, Outcome, Verdict
 from replication.judge.wording import DECLARED_LATE, short_verdict
-from replication.study.claims import Claim
 from replication.study.registry import (
     UNJUDGED,
     Abstract,
@@ -76,12 +75,13 @@ class MarkedSentence(NamedTuple):
     @property
     def claims_with_remarks(self) -> list[tuple[str, str]]:
         """Numbers of the claims with remarks; a claim that simply holds has the empty remark."""
-        return [
-            (
-                each.claim,
-                "; ".join(filter(None, [_verdict_unless_holding(each), self.notes[each.claim]])),
-            )
+        remarks = (
+            ("" if each.verdict in HOLDING else short_verdict(each), self.notes[each.claim])
             for each in self.verdicts
+        )
+        return [
+            (each.claim, "; ".join(filter(None, parts)))
+            for each, parts in zip(self.verdicts, remarks, strict=True)
         ]
 
     @property
@@ -104,14 +104,11 @@ MARKS: dict[Mark, str] = {
 
 
 def joint_mark(verdicts: Sequence[Outcome]) -> Mark:
-    """Return the mark of a sentence, given the verdicts on the claims that decide it.
+    """Return the mark of a sentence, given the verdicts on the claims that decide it, at least one.
 
     This is the rule by which comparisons make a verdict, `sum_up`. A claim that holds in part has
     comparisons that hold and others that do not. A claim that is not tested counts as undecided,
     unless none is tested.
-
-    Args:
-        verdicts: one for each claim, at least one.
     """
     if {*verdicts} == {"not tested"}:
         return "not tested"
@@ -129,17 +126,13 @@ def mark_sentences(
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> list[MarkedSentence]:
-    """Return the sentences of an abstract, in order, with their marks.
+    """Return the sentences of one of the registry's abstracts, in order, with their marks.
 
-    Args:
-        registry: of the paper.
-        abstract: one of the registry's.
-        verdicts: by number of the claim; claims without one are not tested.
-        elsewhere: marked sentences that the paper's other study decides, by their words.
+    Verdicts are given by number of the claim; claims without one are not tested. `elsewhere` has
+    marked sentences that the paper's other study decides, by their words. The functions below take
+    the same.
     """
-    return [
-        _mark_sentence(registry, sentence, verdicts, elsewhere) for sentence in abstract.sentences
-    ]
+    return [_mark_sentence(registry, each, verdicts, elsewhere) for each in abstract.sentences]
 
 
 def _mark_sentence(
@@ -162,12 +155,18 @@ def _mark_sentence(
         for claim in claims
         if deciding[claim.id].comparisons
     )
+    notes = {
+        claim.id: "; ".join(
+            [DECLARED_LATE] * claim.declared_late + ["the authors answer"] * bool(claim.answer)
+        )
+        for claim in claims
+    }
     return MarkedSentence(
         sentence,
         sentence.mark or joint_mark([each.verdict for each in deciding.values()]),
         [*deciding.values()],
         [*filter(None, scales)],
-        {claim.id: _note(claim) for claim in claims},
+        notes,
         plain_line(sentence.plain, sentence.words, verdicts),
         [
             verdicts.get(each) or Verdict.without_evidence(each, "no test")
@@ -179,16 +178,7 @@ def _mark_sentence(
 
 
 def refuse_long_lines(study: str, registry: Registry, verdicts: Mapping[str, Verdict]) -> None:
-    """Refuse a plain line that cites what is missing, or has more than `LONGEST_LINE` words.
-
-    Args:
-        study: name of the study.
-        registry: of the study.
-        verdicts: as `mark_sentences` takes them, on all claims.
-
-    Raises:
-        InputError: if there is one.
-    """
+    """Refuse a plain line that cites a missing verdict, or has more than `LONGEST_LINE` words."""
     for sentence in registry.sentences_with_marks:
         where = f"{study}: registry.yaml: abstracts: '{sentence.words}': plain"
         filled = _fill_line(sentence.plain, where, verdicts)
@@ -197,12 +187,9 @@ def refuse_long_lines(study: str, registry: Registry, verdicts: Mapping[str, Ver
 
 
 def plain_line(text: str | None, words: str, verdicts: Mapping[str, Verdict]) -> str:
-    """Return the plain line of a sentence; nothing if it has none, or cites what is not at hand.
+    """Return a sentence's plain line; nothing if it has none, or cites verdicts that are missing.
 
-    Args:
-        text: `Sentence.plain`.
-        words: of the sentence.
-        verdicts: as `mark_sentences` takes them.
+    `text` is `Sentence.plain`, and `words` are those of the sentence.
     """
     # Under other settings a claim may have other comparisons than the line cites, or none.
     with suppress(InputError):
@@ -215,20 +202,13 @@ def _fill_line(text: str | None, where: str, verdicts: Mapping[str, Verdict]) ->
     return " ".join(fill_template(text or "", where, known).split())
 
 
-def _note(claim: Claim) -> str:
-    remarks = (DECLARED_LATE * claim.declared_late, "the authors answer" * bool(claim.answer))
-    return "; ".join(filter(None, remarks))
-
-
 def decided_sentences(
     papers: Iterable[tuple[Registry, Mapping[str, Verdict]]],
 ) -> dict[SentenceText, MarkedSentence]:
     """Return the marked sentences that studies decide themselves, by their words.
 
-    Other studies of the same paper name such sentences as decided there.
-
-    Args:
-        papers: registry and verdicts of every study.
+    Other studies of the same paper name such sentences as decided there. Every study is given by
+    its registry and verdicts.
     """
     return {
         found.sentence.words: found
@@ -250,12 +230,7 @@ def abstract_lines(
     The study's rules of robustness come first. A mark on training has the number of the scale at
     which it was judged; lines below the table tell the scales, and settings that depart from the
     paper's in size. The last line tells over what intervals do not generalise.
-
-    Args:
-        registry: of the paper.
-        verdicts: as `mark_sentences` takes them.
-        elsewhere: as `mark_sentences` takes them.
-        link: makes the Markdown that is shown for a claim.
+    `link` makes the Markdown that is shown for a claim.
     """
     lines = [line for rule in registry.rules_of_robustness for line in (escape_markdown(rule), "")]
     for version, found in sentences_by_version(registry, verdicts, elsewhere).items():
@@ -273,7 +248,7 @@ def abstract_lines(
         if smaller := departures_in_scale(found):
             lines += [escape_markdown(f"{OTHER_SCALE} {smaller}."), ""]
     limit = registry.limit_of_intervals
-    return lines + ([escape_markdown(limit), ""] if limit else [])
+    return [*lines, escape_markdown(limit), ""] if limit else lines
 
 
 def departures_in_scale(found: Iterable[MarkedSentence]) -> str:
@@ -287,7 +262,7 @@ def sentences_by_version(
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, list[MarkedSentence]]:
-    """Return `Registry.new_sentences` with their marks; arguments as `abstract_lines`."""
+    """Return `Registry.new_sentences` with their marks."""
     return {
         version: [_mark_sentence(registry, each, verdicts, elsewhere) for each in sentences]
         for version, sentences in registry.new_sentences.items()
@@ -321,22 +296,17 @@ def _limits(found: MarkedSentence, link: Link) -> Iterable[str]:
 
 
 def _scale_lines(scales: list[str], of_paper: str) -> list[str]:
-    """Return the lines that say what the numbers at the marks mean.
+    """Return the lines that say what the numbers at the marks mean, in their order.
 
-    Args:
-        scales: in the order of their numbers.
-        of_paper: sentence on the paper's scale, if the others are smaller.
+    The paper's scale is told where it is larger.
     """
     if not scales:
         return []
     numbered = "; ".join(
         f"<sup>{at}</sup> {escape_markdown(scale)}" for at, scale in enumerate(scales, 1)
     )
-    return [f"Judged at this scale: {numbered}. {escape_markdown(_capital(of_paper))}".strip(), ""]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    larger = escape_markdown(of_paper[:1].upper() + of_paper[1:])
+    return [f"Judged at this scale: {numbered}. {larger}".strip(), ""]
 
 
 def deciding_claims(found: MarkedSentence, link: Link) -> str:
@@ -351,20 +321,15 @@ def deciding_claims(found: MarkedSentence, link: Link) -> str:
     return Markdown(f"{escape_markdown(why)} See {claims}." if why else claims)
 
 
-def _verdict_unless_holding(verdict: Verdict) -> str:
-    return "" if verdict.verdict in HOLDING else short_verdict(verdict)
-
-
 def count_marks(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, dict[Mark, int]]:
-    """Return how many sentences of each version have each mark; arguments as `abstract_lines`."""
+    """Return how many sentences of each version have each mark."""
     found = {}
     for abstract in registry.abstracts:
-        marks = Counter(
-            each.mark for each in mark_sentences(registry, abstract, verdicts, elsewhere)
-        )
+        marked = mark_sentences(registry, abstract, verdicts, elsewhere)
+        marks = Counter(each.mark for each in marked)
         found[abstract.version] = {name: marks[name] for name in MARKS}
     return found

@@ -1,6 +1,5 @@
 """Numbers of a claim's comparisons: the declared test of each, with uncorrected p values."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,15 +9,11 @@ from numpy.typing import NDArray
 
 from replication.base.errors import InputError, UnmeasurableError
 from replication.judge.statistics import (
-    OUT_OF_RANGE,
     Limits,
-    mean_and_spread,
     pooled_std,
-    shifted,
     sign_interval,
     sign_test_above,
     sign_test_below,
-    size_exponent,
     t_interval,
     t_test_above,
     t_test_below,
@@ -36,6 +31,8 @@ Numbers = dict[str, Any]
 """Values of a `Comparison` by its field, and what a correction needs besides."""
 UNMEASURED = "unmeasured"
 """Name of the only column of evidence that could not be measured; its one value says why."""
+LARGEST = 1e150
+"""Largest value of a seed, and 1 / `LARGEST` the smallest spread, whose squares a float64 holds."""
 
 
 class Judged(NamedTuple):
@@ -69,18 +66,12 @@ def without_diverged(
 ) -> pd.DataFrame:
     """Return evidence without the numbers that depend on trainings that diverged.
 
-    Args:
-        evidence: of all trainings.
-        left: evidence of the other trainings; None if there is none, and then every number of a
-            seed that diverged is taken to depend on its training.
-        lost: seeds that diverged, by experiment.
+    `left` is the evidence of the other trainings; if there is none, every number of a seed that
+    diverged is taken to depend on its training. `lost` has the seeds that diverged, by experiment.
 
-    Returns:
-        The evidence with the column `diverged`: the experiment in which the training of the seed
-        of a number that was taken away diverged.
-
-    Raises:
-        UnmeasurableError: if a number that is of no seed depends on such a training.
+    The result has the column `diverged`: the experiment in which the training of the seed of a
+    number that was taken away diverged. If a number that is of no seed depends on such a training,
+    the error is an UnmeasurableError.
     """
     if not pd.api.types.is_numeric_dtype(evidence["value"]):
         return evidence
@@ -129,39 +120,47 @@ def compare_cells(judged: Judged) -> Iterator[Numbers]:
         UnmeasurableError: if the claim could not be measured, or its evidence is too little.
         InputError: if evidence lacks a column, or is not what the test is about.
     """
-    if UNMEASURED in judged.evidence:
-        raise UnmeasurableError(str(judged.evidence[UNMEASURED].item()))
-    compare, columns = _KINDS[type(judged.test)]
-    missing = sorted(set(columns) - set(judged.evidence.columns))
-    if missing:
+    claim, test, evidence, robustness = judged
+    if UNMEASURED in evidence:
+        raise UnmeasurableError(str(evidence[UNMEASURED].item()))
+    compare, columns = _KINDS[type(test)]
+    if missing := sorted({*columns} - {*evidence.columns}):
         raise InputError(
-            f"claim {judged.claim}: its evidence lacks {', '.join(missing)}; a test of"
-            f" the kind {judged.test.kind} needs the columns {', '.join(columns)}"
+            f"claim {claim}: its evidence lacks {', '.join(missing)}; a test of"
+            f" the kind {test.kind} needs the columns {', '.join(columns)}"
         )
-    if judged.evidence.empty:
+    if evidence.empty:
         raise UnmeasurableError("nothing was found to measure")
-    if not pd.api.types.is_numeric_dtype(judged.evidence["value"]):
-        raise InputError(f"claim {judged.claim}: a value of its evidence is no number")
-    _check_seeds(judged)
-    names = judged.evidence["cell"].unique()
+    _check_values(judged)
+    is_over_seeds = isinstance(test, Statistical)
+    names = evidence["cell"].unique()
     # A statement of the theory is one about all cases, whatever their names.
-    texts = judged.robustness if isinstance(judged.test, Statistical) else ()
+    texts = robustness if is_over_seeds else ()
     beside = {name for name in names if any(text in str(name) for text in texts)}
     if len(beside) == len(names):
         raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
-    for cell, rows in judged.evidence.groupby("cell", sort=False):
-        is_lost = ~np.isfinite(rows["value"].to_numpy(np.float64))
+    for cell, rows in evidence.groupby("cell", sort=False):
         try:
-            if is_lost.any() and isinstance(judged.test, Statistical):
-                raise UnmeasurableError(_lost_in_words(rows[is_lost]))
-            found = compare(judged.test, rows)
+            if is_over_seeds:
+                _check_numbers(rows)
+            found = compare(test, rows)
         except UnmeasurableError as error:
-            if not isinstance(judged.test, Statistical):
+            if not is_over_seeds:
                 raise UnmeasurableError(f"in '{cell}' {error.message}") from error
             found = {UNMEASURED: f"'{cell}' is not measured, as {error.message}"}
         except InputError as error:
-            raise InputError(f"claim {judged.claim}, {cell}: {error.message}") from error
+            raise InputError(f"claim {claim}, {cell}: {error.message}") from error
         yield {"cell": str(cell), "is_robustness": cell in beside, **found}
+
+
+def _check_numbers(rows: pd.DataFrame) -> None:
+    """Refuse values of seeds that are not finite, or whose squares no computer holds."""
+    values = rows["value"].to_numpy(np.float64)
+    is_lost = ~np.isfinite(values)
+    if is_lost.any():
+        raise UnmeasurableError(_lost_in_words(rows[is_lost]))
+    if np.abs(values).max() > LARGEST or 0 < np.ptp(values) < 1 / LARGEST:
+        raise UnmeasurableError("numbers are too small or too large to be compared")
 
 
 def _lost_in_words(rows: pd.DataFrame) -> str:
@@ -177,24 +176,26 @@ def _lost_in_words(rows: pd.DataFrame) -> str:
     return " and ".join(reasons)
 
 
-def _check_seeds(judged: Judged) -> None:
-    """Refuse several values of a seed in a comparison, and unequal numbers of seeds."""
+def _check_values(judged: Judged) -> None:
+    """Refuse evidence that is no number, several values of a seed, and unequal seeds."""
+    claim, test, evidence, _ = judged
     for name in ("cell", "seed", "sample"):
-        if name in judged.evidence and judged.evidence[name].isna().any():
-            raise InputError(f"claim {judged.claim}: a row of its evidence has no {name}")
-    if "seed" in judged.evidence and not pd.api.types.is_numeric_dtype(judged.evidence["seed"]):
-        raise InputError(f"claim {judged.claim}: a seed of its evidence is no number")
-    if "sample" in judged.evidence and not isinstance(judged.test, Equivalence):
-        raise InputError(f"claim {judged.claim}: only an equivalence compares samples")
-    for part in _parts(judged.evidence):
+        if name in evidence and evidence[name].isna().any():
+            raise InputError(f"claim {claim}: a row of its evidence has no {name}")
+    for name in ("value", "seed"):
+        if name in evidence and not pd.api.types.is_numeric_dtype(evidence[name]):
+            raise InputError(f"claim {claim}: a {name} of its evidence is no number")
+    if "sample" in evidence and not isinstance(test, Equivalence):
+        raise InputError(f"claim {claim}: only an equivalence compares samples")
+    for part in _parts(evidence):
         if part.duplicated(["cell", "seed"]).any():
-            raise InputError(f"claim {judged.claim}: a seed has several values in one comparison")
+            raise InputError(f"claim {claim}: a seed has several values in one comparison")
         seeds = part.groupby("cell")["seed"].nunique()
         if len(set(seeds)) > 1:
             raise UnmeasurableError("its comparisons have different numbers of seeds")
-        if isinstance(judged.test, Statistical) and seeds.iloc[0] < 2:
+        if isinstance(test, Statistical) and seeds.iloc[0] < 2:
             raise UnmeasurableError(
-                f"claim {judged.claim} has 1 seed, but a test over seeds needs 2, and a verdict"
+                f"claim {claim} has 1 seed, but a test over seeds needs 2, and a verdict"
                 f" {FEWEST_SEEDS}; add seeds to its experiments"
             )
 
@@ -205,7 +206,7 @@ def _compare_with_bounds(test: Bounds, rows: pd.DataFrame) -> Numbers:
 
 def _compare_with_published(test: Published, rows: pd.DataFrame) -> Numbers:
     difference = _only_value(rows, "value") - _only_value(rows, "published")
-    return _check_range(_in_range(difference), -test.tolerance, test.tolerance)
+    return _check_range(difference, -test.tolerance, test.tolerance)
 
 
 def _check_range(value: float, lower: float | None, upper: float | None) -> Numbers:
@@ -215,40 +216,37 @@ def _check_range(value: float, lower: float | None, upper: float | None) -> Numb
 
 
 def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
-    rows, matters = rows.sort_values("seed"), test.smallest_effect or 0
-    above, below, interval = _BY_CENTER[test.center]
+    rows, matters = rows.sort_values("seed"), test.smallest_effect or 0.0
+    test_above, test_below, interval = _BY_CENTER[test.center]
     values, (low, high) = rows["value"].to_numpy(np.float64), known_ends(rows)
     if test.center == "mean" and not np.array_equal(low, high):
         raise UnmeasurableError(
             f"{_censored_in_words(rows)}, and no test of a mean takes a value of which one end"
             " alone is known; `center: median` in its test does"
         )
-    lower = None if test.lower is None else test.lower + matters
-    upper = None if test.upper is None else test.upper - matters
-    inside, outside, less = [], [], []
-    if lower is not None:
-        inside.append(above(low, lower))
-        outside.append(below(high, lower - 2 * matters))
-        less.append(below(high, lower))
-    if upper is not None:
-        inside.append(below(high, upper))
-        outside.append(above(low, upper + 2 * matters))
-        less.append(above(low, upper))
-    bound = float((test.lower if test.lower is not None else test.upper) or 0)
+
+    def p(sign: int, place: float) -> float:
+        """Return p of the center lying above a place, or below it if the sign is -1."""
+        return test_above(low, place) if sign > 0 else test_below(high, place)
+
+    bounds = {s: each for s, each in ((1, test.lower), (-1, test.upper)) if each is not None}
+    needed = {sign: bound + sign * matters for sign, bound in bounds.items()}
+    sign, bound = next((sign, float(bound or 0)) for sign, bound in bounds.items())
+    against = [p(-sign, place - 2 * sign * matters) for sign, place in needed.items()]
     numbers = {
-        **(_median(low, high) if test.center == "median" else _mean(values)),
+        **(_median(low, high) if test.center == "median" else {"estimate": float(values.mean())}),
         "interval": lambda level: Limits(interval(low, level).low, interval(high, level).high),
-        "ends": len(inside),
-        "lower": lower,
-        "upper": upper,
-        "bound": bound if len(inside) == 1 else None,
+        "ends": len(bounds),
+        "lower": needed.get(1),
+        "upper": needed.get(-1),
+        "bound": bound if len(bounds) == 1 else None,
         "effect": _standardised_distance(values, bound),
-        "p": max(inside),
-        "p_against": min(1, len(outside) * min(outside)),
+        "p": max(p(*each) for each in needed.items()),
+        "p_against": min(1, len(bounds) * min(against)),
     }
     if matters:
-        numbers["p_none"] = max(above(low, bound - matters), below(high, bound + matters))
-        numbers["p_less"] = less[0]
+        numbers["p_none"] = max(p(1, bound - matters), p(-1, bound + matters))
+        numbers["p_less"] = p(-sign, needed[sign])
     return numbers
 
 
@@ -260,22 +258,24 @@ _BY_CENTER = {
 
 
 def _test_equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
-    ours, paper = (_values(rows[rows["sample"] == name]) for name in ("ours", "paper"))
+    rows = rows.sort_values("seed")
+    ours, paper = (
+        rows.loc[rows["sample"] == name, "value"].to_numpy(np.float64) for name in ("ours", "paper")
+    )
     if not np.array_equal(*known_ends(rows)):
         raise UnmeasurableError(
             f"{_censored_in_words(rows)}, and an equivalence takes no value of which one end alone"
             " is known"
         )
-    differ = _seeds_differ(ours, paper)
-    margin = _in_range(test.margin * pooled_std(ours, paper), sys.float_info.min * differ)
-    difference = _in_range(mean_and_spread(ours)[0] - mean_and_spread(paper)[0])
+    margin = test.margin * pooled_std(ours, paper)
+    difference = float(ours.mean()) - float(paper.mean())
     return {
         "estimate": difference,
         "interval": lambda confidence: welch_interval(ours, paper, confidence),
         "ends": 2,
         "lower": -margin,
         "upper": margin,
-        "effect": difference * test.margin / margin if differ else None,
+        "effect": difference * test.margin / margin if _seeds_differ(ours, paper) else None,
         "p": welch_equivalence(ours, paper, margin),
         "p_against": min(1, 2 * welch_beyond(ours, paper, margin)),
     }
@@ -289,10 +289,6 @@ _KINDS: dict[type, tuple[Callable[[Any, pd.DataFrame], Numbers], tuple[str, ...]
 }
 
 
-def _values(rows: pd.DataFrame) -> Floats:
-    return rows.sort_values("seed")["value"].to_numpy(np.float64)
-
-
 def _only_value(rows: pd.DataFrame, column: str) -> float:
     if len(rows) != 1:
         raise InputError(f"has {len(rows)} values, expected one")
@@ -303,38 +299,28 @@ def _only_value(rows: pd.DataFrame, column: str) -> float:
 
 
 def _standardised_distance(values: Floats, bound: float) -> float | None:
-    """Return the mean's distance from a bound in standard deviations of one seed.
+    """Return the mean's distance from a bound in standard deviations of one seed, if they differ.
 
     There is none if all seeds agree.
     """
-    with np.errstate(all="ignore"):
-        distances = values - bound
-    if not np.isfinite(distances).all():
-        raise UnmeasurableError(OUT_OF_RANGE)
-    if not _seeds_differ(distances):
-        return None
-    mean, spread = mean_and_spread(distances)
-    return mean / _in_range(spread, sys.float_info.min)
+    distances = values - bound
+    return float(distances.mean() / distances.std(ddof=1)) if _seeds_differ(distances) else None
 
 
 def _seeds_differ(*samples: Floats) -> bool:
     """Say whether seeds differ by more than rounding."""
-    scaled = (shifted(values, -size_exponent(values)) for values in samples)
-    return any(np.ptp(values) > 1e-12 * np.abs(values).max() for values in scaled)
+    return any(np.ptp(values) > 1e-12 * np.abs(values).max() for values in samples)
 
 
 def _censored_in_words(rows: pd.DataFrame) -> str:
+    """Return the first value of which one end alone is known."""
     first = rows[rows["censored"].isin(CENSORED)].iloc[0]
     return f"the value of seed {first['seed']:.0f} is {first['censored']} {first['value']:g}"
 
 
-def _mean(values: Floats) -> Numbers:
-    return {"estimate": mean_and_spread(values)[0]}
-
-
 def _median(low: Floats, high: Floats) -> Numbers:
     """Return the median, and whether it is known from one side alone."""
-    least, most = (_middle(np.sort(ends)) for ends in (low, high))
+    least, most = float(np.median(low)), float(np.median(high))
     if least == most:
         return {"estimate": least}
     if np.isinf(least) and np.isinf(most):
@@ -342,20 +328,3 @@ def _median(low: Floats, high: Floats) -> Numbers:
     if np.isinf(least):
         return {"estimate": most, "censored": AT_MOST}
     return {"estimate": least, "censored": AT_LEAST}
-
-
-def _middle(ordered: Floats) -> float:
-    """Return the median; the two values in the middle may be too large for their sum."""
-    low, high = ordered[(ordered.size - 1) // 2], ordered[ordered.size // 2]
-    return float(low if low == high else low / 2 + high / 2)
-
-
-def _in_range(number: float, least: float = 0) -> float:
-    """Return a number that was computed, unless it overflowed or is too small to have all digits.
-
-    Raises:
-        UnmeasurableError: if it is.
-    """
-    if not least <= abs(number) <= sys.float_info.max:
-        raise UnmeasurableError(OUT_OF_RANGE)
-    return number

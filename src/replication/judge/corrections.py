@@ -18,15 +18,7 @@ def hochberg(p_values: ArrayLike) -> Floats:
     has to pass (an intersection-union test). Otherwise the parts whose adjusted p is at most a
     level contain a wrong one with at most that probability, if the tests are independent or help
     each other (Hochberg 1988, Biometrika 75, 800).
-
-    Args:
-        p_values: [tests] p of each part.
-
-    Returns:
-        [tests] the adjusted p in the same order.
-
-    Raises:
-        InputError: for a p outside [0, 1].
+    The result has the same order. A p outside [0, 1] raises an InputError.
     """
     p = _p_values(p_values)
     order = np.argsort(p)[::-1]
@@ -45,15 +37,8 @@ def correct_p_values(claims: Sequence[ArrayLike], levels: Sequence[float]) -> li
     tested at a k-th of the level: some comparison of a family is wrongly decided with at most
     that probability.
 
-    Args:
-        claims: [claims] p of the comparisons of each, at least one.
-        levels: [claims] probability of a wrong decision.
-
-    Returns:
-        [claims] the adjusted p in the same order, at most 1.
-
-    Raises:
-        InputError: for a p outside [0, 1].
+    Each claim has p of its comparisons, at least one, and its level, the probability of a wrong
+    decision. The adjusted p have the same order and are at most 1.
     """
     worst = [float(np.max(_p_values(p))) for p in claims]
     left = len(claims)

@@ -59,12 +59,7 @@ class Family(Strict):
 
 
 def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
-    """Return the verdict on one claim, see `judge`.
-
-    Args:
-        family: the claim, and those that are corrected with it.
-        evidence: one table for each of these.
-    """
+    """Return the verdict on one claim, given a table for each claim of its family; see `judge`."""
     pairs = zip(family.tests.items(), evidence, strict=True)
     members = [Judged(*item, table, family.robustness) for item, table in pairs]
     return _judge(members, list(map(_compare_if_usable, members)))[family.claim]
@@ -90,19 +85,13 @@ def _compare(judged: Judged) -> list[Numbers] | str:
 
 
 def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
-    """Return the verdicts on claims whose p values are corrected together, each question apart.
+    """Return verdicts, by claim, on claims whose p values are corrected together.
 
     Comparisons that could not be measured are named, and count as open: with them a claim holds in
     part at most, and the others of its family are corrected as if they had been measured. A claim
     that could not be measured, or whose evidence is too little for its test, is not tested and
     counts for nothing in the correction of the others; so do comparisons for robustness, which are
     corrected within their claim.
-
-    Args:
-        family: the claims.
-
-    Returns:
-        The verdicts by number of the claim.
 
     Raises:
         InputError: if evidence lacks a column, or is not what the test is about.
@@ -114,32 +103,34 @@ def _judge(
     family: Sequence[Judged], comparisons: Sequence[list[Numbers] | str]
 ) -> dict[str, Verdict]:
     """Return the verdicts on claims, given the comparisons of each or why it is not tested."""
-    compared: list[list[Numbers]] = []
+    compared: dict[str, list[Numbers]] = {}
     untested: dict[str, str] = {}
     for judged, made in zip(family, comparisons, strict=True):
-        found = [] if isinstance(made, str) else made
-        if isinstance(made, str):
-            untested[judged.claim] = made
-        known = [cell for cell in found if UNMEASURED not in cell]
-        if found and all(cell["is_robustness"] for cell in known):
-            untested[judged.claim] = _reasons(_lost(found))
-            found = []
+        cells = [] if isinstance(made, str) else made
+        known = [cell for cell in cells if UNMEASURED not in cell]
+        if all(cell["is_robustness"] for cell in known):
+            untested[judged.claim] = made if isinstance(made, str) else _reasons(cells)
+            cells = []
         # What was lost answers no question, and the others are corrected as if it had been asked.
         asked = {name: 1.0 for name in QUESTIONS if any(name in cell for cell in known)}
-        compared.append([cell | asked if UNMEASURED in cell else cell for cell in found])
-    counted = [[cell for cell in cells if not cell["is_robustness"]] for cells in compared]
+        compared[judged.claim] = [asked | cell for cell in cells]
+    counted = [[each for each in cells if not each["is_robustness"]] for cells in compared.values()]
     _correct(counted, [judged.test for judged in family])
-    for judged, cells in zip(family, compared, strict=True):
-        _correct([[cell for cell in cells if cell["is_robustness"]]], [judged.test])
+    for judged in family:
+        beside = [cell for cell in compared[judged.claim] if cell["is_robustness"]]
+        _correct([beside], [judged.test])
     size = sum(any("p" in cell for cell in cells) for cells in counted)
     return {
         judged.claim: Verdict.without_evidence(judged.claim, untested[judged.claim])
         if judged.claim in untested
-        else _with_lost(
-            _verdict(judged, [cell for cell in cells if UNMEASURED not in cell], size), _lost(cells)
-        )
-        for judged, cells in zip(family, compared, strict=True)
+        else _verdict(judged, compared[judged.claim], size)
+        for judged in family
     }
+
+
+def _reasons(cells: Sequence[Numbers]) -> str:
+    """Return why comparisons without a number have none."""
+    return "; ".join(cell[UNMEASURED] for cell in cells if UNMEASURED in cell)
 
 
 def _correct(compared: Sequence[list[Numbers]], tests: Sequence[Test]) -> None:
@@ -162,49 +153,45 @@ def _correct(compared: Sequence[list[Numbers]], tests: Sequence[Test]) -> None:
 
 
 def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verdict:
-    samples = sample_sizes(judged.evidence)
-    seeds = min(samples, default=0)
-    comparisons = [_comparison(judged.test, cell) for cell in cells]
-    verdict = Verdict(
-        claim=judged.claim,
-        verdict=outcome(judged.test, comparisons),
+    claim, test, evidence, _ = judged
+    samples = sample_sizes(evidence)
+    comparisons = [_comparison(test, cell) for cell in cells if UNMEASURED not in cell]
+    found = Verdict(
+        claim=claim,
+        verdict=outcome(test, comparisons),
         summary=summary_sentence(comparisons),
-        seeds=seeds,
+        seeds=min(samples, default=0),
         comparisons=comparisons,
     )
-    if not isinstance(judged.test, Statistical):
-        return verdict
-    if seeds < FEWEST_SEEDS:
-        few = f"{seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}; {verdict.summary}"
-        return verdict.model_copy(update={"verdict": "not tested", "summary": few})
-    same = [item.cell for item in verdict.counted if item.effect is None and not item.censored]
-    if same:
-        constant = f"the seeds of '{same[0]}' do not differ; {verdict.summary}"
-        return verdict.model_copy(update={"verdict": "not tested", "summary": constant})
-    if isinstance(judged.test, Interval) and judged.test.center == "median":
-        return verdict
-    error = sum(1 / size for size in samples) ** 0.5
-    dof, level = sum(samples) - len(samples), judged.test.level / tested_together
-    found = resolution(error, dof, level, len(verdict.counted), PROBABILITY)
-    return verdict.model_copy(update={"resolution": found})
-
-
-def _lost(cells: Sequence[Numbers]) -> list[Numbers]:
-    return [cell for cell in cells if UNMEASURED in cell]
-
-
-def _with_lost(verdict: Verdict, lost: Sequence[Numbers]) -> Verdict:
-    """Return a verdict that names comparisons without a number; such a one does not hold."""
+    if isinstance(test, Statistical):
+        found = _of_enough_seeds(found)
+        is_median = isinstance(test, Interval) and test.center == "median"
+        if found.verdict != "not tested" and not is_median:
+            error = sum(1 / size for size in samples) ** 0.5
+            dof, level = sum(samples) - len(samples), test.level / tested_together
+            reached = resolution(error, dof, level, len(found.counted), PROBABILITY)
+            found = found.model_copy(update={"resolution": reached})
+    lost = [cell for cell in cells if UNMEASURED in cell]
     if not lost:
-        return verdict
-    is_less = verdict.verdict == "replicated" and not all(cell["is_robustness"] for cell in lost)
-    known: Outcome = "in part" if is_less else verdict.verdict
-    summary = f"{verdict.summary}; {_reasons(lost)}"
-    return verdict.model_copy(update={"verdict": known, "summary": summary})
+        return found
+    # A comparison without a number does not hold.
+    is_less = found.verdict == "replicated" and not all(cell["is_robustness"] for cell in lost)
+    said: Outcome = "in part" if is_less else found.verdict
+    summary = f"{found.summary}; {_reasons(lost)}"
+    return found.model_copy(update={"verdict": said, "summary": summary})
 
 
-def _reasons(lost: Sequence[Numbers]) -> str:
-    return "; ".join(cell[UNMEASURED] for cell in lost)
+def _of_enough_seeds(found: Verdict) -> Verdict:
+    """Return a verdict over seeds, or that there is none if these are too few or do not differ."""
+    same = [item.cell for item in found.counted if item.effect is None and not item.censored]
+    if found.seeds < FEWEST_SEEDS:
+        why = f"{found.seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}"
+    elif same:
+        why = f"the seeds of '{same[0]}' do not differ"
+    else:
+        return found
+    summary = f"{why}; {found.summary}"
+    return found.model_copy(update={"verdict": "not tested", "summary": summary})
 
 
 def _comparison(test: Test, cell: Numbers) -> Comparison:
@@ -231,12 +218,7 @@ def _decision(test: Statistical, cell: Numbers) -> Decision:
 
 
 def outcome(test: Test, comparisons: Sequence[Comparison]) -> Outcome:
-    """Return the verdict that comparisons make.
-
-    Args:
-        test: decided them.
-        comparisons: of one claim, at least one that counts.
-    """
+    """Return the verdict of comparisons of one claim, at least one of which counts."""
     decisions = [item.decision for item in comparisons_that_count(comparisons)]
     if not isinstance(test, Statistical) and "fails" in decisions:
         return "does not hold"
@@ -255,13 +237,7 @@ def outcome(test: Test, comparisons: Sequence[Comparison]) -> Outcome:
 def sum_up(
     holding: int, otherwise: int, undecided: int
 ) -> Literal["holds", "in part", "does not hold", "open"]:
-    """Return how much of something holds, given what its parts say.
-
-    Args:
-        holding: number of parts that hold.
-        otherwise: number of parts that were decided otherwise.
-        undecided: number of parts that were not decided.
-    """
+    """Return how much holds, given how many parts hold, say otherwise and are not decided."""
     if holding:
         return "in part" if otherwise or undecided else "holds"
     return "does not hold" if otherwise else "open"

@@ -5,7 +5,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.judge.verdicts import Comparison, Verdict
-from replication.study.claims import Claim
 from replication.study.contract import Figure
 from replication.study.registry import SCORECARD, Registry, Sentence, without_latex
 
@@ -15,9 +14,10 @@ if TYPE_CHECKING:
 
     from replication.judge.abstract import MarkedSentence
 
-
 AT_PAPER_SCALE = "at_paper_scale"
 """Column that a table has only if verdicts at the paper's scale are kept."""
+DECIDED_BY = "decided by "
+"""Beginning of the mark of a sentence that the paper's other study decides."""
 
 
 class Scorecard(Figure):
@@ -34,37 +34,27 @@ class Scorecard(Figure):
 
 
 def sentences_of(registry: Registry) -> list[dict[str, Any]]:
-    """Return the sentences of all abstracts, each once, see `Registry.new_sentences`.
+    """Return the sentences of all abstracts as plain data, each once.
 
-    Args:
-        registry: of the paper.
-
-    Returns:
-        Version and words of each sentence, the numbers of its claims that have a test and of those
-        that have none, what each claim says, the claims that were declared late, the study that
-        decides the sentence if not this one, and its mark if no claim does, with the reason; the
-        plain line, the claims that it cites, errata, and departures from the paper in the regime;
-        with a second reference, lines that tell its mark and its verdicts.
+    These are version and words, the numbers of the claims that decide the sentence, with a test
+    and without, what each says, and the late ones; the study, or the mark with its reason, if no
+    claim decides it; the plain line and the claims that it cites, errata, and departures in the
+    regime; with a second reference, lines that tell its mark and its verdicts.
     """
-    claims = {claim.id: claim for claim in registry.claims}
     return [
-        {
-            "version": version,
-            **_sentence(each, [claims[name] for name in each.claims]),
-            **_at_paper_scale(each, registry.at_paper_scale),
-            "cited": [name for name in each.cited if claims[name].test],
-            "departs": "; ".join(
-                str(found) for found in registry.departures_of(each) if found.is_regime
-            ),
-        }
+        {"version": version, **_sentence(registry, each)}
         for version, sentences in registry.new_sentences.items()
         for each in sentences
     ]
 
 
-def _sentence(sentence: Sentence, named: list[Claim]) -> dict[str, Any]:
-    """Return a sentence as plain data, given the claims that it names."""
-    deciding = [] if sentence.mark else named
+def _sentence(registry: Registry, sentence: Sentence) -> dict[str, Any]:
+    claims = {claim.id: claim for claim in registry.claims}
+    deciding = [] if sentence.mark else [claims[name] for name in sentence.claims]
+    departures = registry.departures_of(sentence)
+    told = registry.at_paper_scale
+    names = {sentence.words: "The sentence", **{name: name for name in sentence.claims}}
+    lines = [f"{called} {told[name]}" for name, called in names.items() if name in told]
     return {
         "words": sentence.words,
         "claims": [claim.id for claim in deciding if claim.test],
@@ -76,14 +66,10 @@ def _sentence(sentence: Sentence, named: list[Claim]) -> dict[str, Any]:
         "why": sentence.why,
         "plain": sentence.plain,
         "errata": ", ".join(sentence.errata),
+        **({AT_PAPER_SCALE: "\n".join(lines)} if lines else {}),
+        "cited": [name for name in sentence.cited if claims[name].test],
+        "departs": "; ".join(str(found) for found in departures if found.is_regime),
     }
-
-
-def _at_paper_scale(sentence: Sentence, told: Mapping[str, str]) -> dict[str, Any]:
-    """Return the lines on a sentence and its claims at the paper's scale, if there are any."""
-    names = {sentence.words: "The sentence", **{name: name for name in sentence.claims}}
-    lines = [f"{called} {told[name]}" for name, called in names.items() if name in told]
-    return {AT_PAPER_SCALE: "\n".join(lines)} if lines else {}
 
 
 def claims_of_sentences(sentences: list[dict[str, Any]]) -> list[str]:
@@ -95,18 +81,15 @@ def claims_of_sentences(sentences: list[dict[str, Any]]) -> list[str]:
 def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]) -> "pd.DataFrame":
     """Return one row per sentence, claim and comparison that counts.
 
+    The verdicts are those on `claims_of_sentences`, in this order. A claim that has no comparison,
+    and a sentence that has no claim, are one row without numbers.
+
     `distance` is that of the estimate from the end of the needed range; it is positive inside the
     range. Its unit is the smallest effect that counts, or half the width of a range with two ends.
     `low` and `high` are the ends of the interval likewise, and `no_effect` is the place of no
-    effect. A claim that has neither unit, and one of the theory, has no distance. A claim that has
-    no comparison, and a sentence that has no claim, are one row without numbers. The first row of a
-    sentence has its plain line, errata, departures from the paper in the regime, and in a further
+    effect. A claim that has neither unit, and one of the theory, has no distance. The first row of
+    a sentence has its plain line, errata, departures from the paper in the regime, and in a further
     column the lines on a run at the paper's scale, if one is kept.
-
-    Args:
-        figure: states the columns.
-        verdicts: those on `claims_of_sentences`, in this order.
-        sentences: what `sentences_of` returned.
     """
     import pandas as pd
 
@@ -117,9 +100,8 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
     for at, each in enumerate(sentences, 1):
         own = {"version": each["version"], "sentence": at, "words": without_latex(each["words"])}
         # Once for each sentence, as the table is a part of a page, which has to be small.
-        plain = plain_line(each["plain"], each["words"], found)
-        once = {"plain": plain, "errata": each["errata"], "departs": each["departs"]}
-        once |= {AT_PAPER_SCALE: each[AT_PAPER_SCALE]} if AT_PAPER_SCALE in each else {}
+        once = {name: each[name] for name in ("errata", "departs", AT_PAPER_SCALE) if name in each}
+        once["plain"] = plain_line(each["plain"], each["words"], found)
         first, *others = _sentence_rows(each, found)
         rows += [own | once | first, *(own | row for row in others)]
     added = [AT_PAPER_SCALE] * any(AT_PAPER_SCALE in each for each in sentences)
@@ -133,10 +115,7 @@ def table_of_verdicts(
 ) -> "pd.DataFrame":
     """Return the table of a paper's scorecard, from the verdicts of its reference.
 
-    Args:
-        registry: of the paper.
-        verdicts: by number of the claim.
-        elsewhere: marked sentences that the paper's other study decides, by their words.
+    `elsewhere` has marked sentences that the paper's other study decides, by their words.
     """
     sentences = sentences_of(registry)
     for each in sentences:
@@ -150,7 +129,6 @@ def _sentence_rows(
     sentence: dict[str, Any], verdicts: dict[str, Verdict]
 ) -> Iterator[dict[str, Any]]:
     from replication.judge.abstract import joint_mark
-    from replication.judge.scorecard_drawing import DECIDED_BY
 
     judged = [verdicts[claim] for claim in sentence["claims"]]
     judged += [Verdict.without_evidence(claim, "no test") for claim in sentence["untested"]]
@@ -158,7 +136,8 @@ def _sentence_rows(
         study = sentence["study"]
         says = sentence["why"] or f"This study decides the sentence: {study}."
         yield {"mark": sentence["mark"] or f"{DECIDED_BY}{study}", "says": says}
-    mark = joint_mark([each.verdict for each in judged]) if judged else None
+        return
+    mark = joint_mark([each.verdict for each in judged])
     for verdict in judged:
         own = {
             "mark": mark,
@@ -170,10 +149,8 @@ def _sentence_rows(
             "comparisons": len(verdict.counted),
             "seeds": verdict.seeds,
         }
-        for item in verdict.counted:
-            yield own | _comparison_row(item)
-        if not verdict.counted:
-            yield own
+        for row in map(_comparison_row, verdict.counted) if verdict.counted else ({},):
+            yield own | row
 
 
 def _comparison_row(item: Comparison) -> dict[str, Any]:
@@ -193,7 +170,7 @@ def _comparison_row(item: Comparison) -> dict[str, Any]:
 
 
 def _distance(item: Comparison, value: float) -> float:
-    """Return how far a value lies inside the needed range."""
+    """Return the distance of a value from the nearer end of the needed range, inside it."""
     return min(
         value - item.lower if item.lower is not None else float("inf"),
         item.upper - value if item.upper is not None else float("inf"),

@@ -4,7 +4,6 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from replication.base.errors import InputError
 from replication.figures.panels import legend_below, wrap_panels
 from replication.study.contract import Figure
 
@@ -53,21 +52,15 @@ class Sensitivity(Figure):
 
 
 def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]) -> "pd.DataFrame":
-    """Return one row per claim and variant.
+    """Return one row per claim and variant, given one verdict per cell.
+
+    A cell has claim, statement, expectation and variant; `as_baseline` is true if the variant
+    changes nothing in the claim's experiments.
 
     `estimate` and `effect`, in standard deviations of one seed, are medians of comparisons;
     `lower` and `upper` are the ends of the range in which each of them has to lie.
     `outcome` is the verdict, except "no effect left" where no comparison holds, none says the
     opposite, one has no effect, and one holds in the experiments as they are, the first variant.
-
-    Args:
-        figure: states the columns.
-        verdicts: one per cell.
-        cells: claim, statement, expectation and variant of each; `as_baseline` is true if the
-            variant changes nothing in the claim's experiments.
-
-    Raises:
-        InputError: if a verdict is on another claim.
     """
     import pandas as pd
 
@@ -87,42 +80,39 @@ def _has_no_effect(verdict: "Verdict") -> bool:
 def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
     import numpy as np
 
-    if verdict.claim != cell["claim"]:
-        raise InputError(f"the verdict on {verdict.claim} was given in place of {cell['claim']}")
-    estimates = [item.estimate for item in verdict.counted]
-    effects = [item.effect for item in verdict.counted if item.effect is not None]
+    known = {
+        name: [value for item in verdict.counted if (value := getattr(item, name)) is not None]
+        for name in ("estimate", "effect", "lower", "upper")
+    }
     return {
         **cell,
         "verdict": verdict.verdict,
         "comparisons": len(verdict.counted),
         "holding": verdict.holding,
-        "estimate": float(np.median(estimates)) if estimates else None,
-        "effect": float(np.median(effects)) if effects else None,
+        **{
+            name: float(np.median(known[name])) if known[name] else None
+            for name in ("estimate", "effect")
+        },
         "seeds": verdict.seeds,
-        "lower": max(
-            (item.lower for item in verdict.counted if item.lower is not None), default=None
-        ),
-        "upper": min(
-            (item.upper for item in verdict.counted if item.upper is not None), default=None
-        ),
+        "lower": max(known["lower"], default=None),
+        "upper": min(known["upper"], default=None),
     }
 
 
 def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per claim, with a row per variant: its dot, and how many comparisons hold."""
-    claims = list(table.groupby("claim", sort=False))
+    claims = [rows for _, rows in table.groupby("claim", sort=False)]
     across = next((number for number in (3, 2) if len(claims) % number == 0), min(len(claims), 3))
-    texts = [_lines(rows, LINE_LETTERS[across]) for _, rows in claims]
+    texts = [_lines(rows, LINE_LETTERS[across]) for rows in claims]
     lines = [max(map(len, texts[at : at + across])) for at in range(0, len(claims), across)]
     rows = table["variant"].nunique() + AROUND
     drawing, panels = wrap_panels(
         len(claims), across, LINE_HEIGHT * rows, LINE_HEIGHT * (sum(lines) + 5), sharey=True
     )
-    for axes, (_, of_claim), text in zip(panels.flat, claims, texts, strict=False):
+    for axes, of_claim, text in zip(panels.flat, claims, texts, strict=False):
         _draw_claim(axes, of_claim)
-        axes.set_title(
-            "\n".join(map(_with_symbols, text)), fontsize=6.5, loc="left", linespacing=1.1
-        )
+        title = "\n".join(map(_with_symbols, text))
+        axes.set_title(title, fontsize=6.5, loc="left", linespacing=1.1)
     _draw_legend(drawing, table)
     return drawing
 
@@ -135,8 +125,11 @@ def _lines(rows: "pd.DataFrame", letters: int) -> list[str]:
 
 def _draw_claim(axes: "Axes", rows: "pd.DataFrame") -> None:
     """Draw the needed range, and per variant the median estimate and the comparisons that hold."""
-    least, most = _limits(rows)
-    ends = rows[["lower", "upper"]].iloc[0].astype(float)
+    shown = rows[["estimate", "lower", "upper"]].astype(float)
+    least, most = float(shown.min().min()), float(shown.max().max())
+    beyond = 0.12 * (most - least) or 1.0
+    least, most = least - beyond, most + beyond
+    ends = shown[["lower", "upper"]].iloc[0]
     axes.axvspan(*ends.fillna({"lower": least, "upper": most}), color=SHADE, linewidth=0)
     for end in ends.dropna():
         axes.axvline(end, color="0.3", linewidth=0.8)
@@ -156,14 +149,6 @@ def _draw_claim(axes: "Axes", rows: "pd.DataFrame") -> None:
     axes.tick_params(length=2, pad=1.5, labelsize=6.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color="0.9", linewidth=0.5)
-
-
-def _limits(rows: "pd.DataFrame") -> tuple[float, float]:
-    """Return ends of an axis that shows all estimates, the end of the needed range, and beyond."""
-    shown = rows[["estimate", "lower", "upper"]].astype(float)
-    least, most = float(shown.min().min()), float(shown.max().max())
-    beyond = 0.12 * (most - least) or 1.0
-    return least - beyond, most + beyond
 
 
 def _with_symbols(text: str) -> str:
@@ -188,15 +173,12 @@ def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
 
     from replication.judge.citation import span
 
-    untested = (
-        "\nNot tested: no estimate, too few seeds, or seeds that all give one value."
-        if "not tested" in set(table["outcome"])
-        else ""
-    )
+    outcomes = set(table["outcome"])
+    untested = "\nNot tested: no estimate, too few seeds, or seeds that all give one value."
     handles = [
         Line2D([], [], marker=marker, color=colour, linestyle="none", label=outcome)
         for outcome, (marker, colour) in STYLES.items()
-        if outcome in set(table["outcome"])
+        if outcome in outcomes
     ]
     legend_below(
         drawing, [*handles, Patch(facecolor=SHADE, edgecolor="0.3", label="needed range")],
@@ -204,5 +186,6 @@ def _draw_legend(drawing: "Drawing", table: "pd.DataFrame") -> None:
         title="Across: the quantity of the claim. Dot: median estimate of its comparisons, each on"
         f" {span(table['seeds'], 9)} seeds.\nBeside it: how many of them hold. "
         "=: the variant changes nothing here.\nA claim's verdict may differ from its first row: it"
-        " has other seeds, or is corrected with other claims." + untested,
+        " has other seeds, or is corrected with other claims."
+        + untested * ("not tested" in outcomes),
     )  # fmt: skip

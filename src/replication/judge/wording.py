@@ -20,12 +20,7 @@ MOST_NAMED_CELLS = 4
 
 
 def short_verdict(verdict: Verdict, *, late: bool = False) -> str:
-    """Return a verdict in a few words: "in part, declared late, 4 of 6 hold, 1 open".
-
-    Args:
-        verdict: the verdict.
-        late: whether its claim was declared after its seeds had been seen.
-    """
+    """Return a verdict in a few words: "in part, declared late, 4 of 6 hold, 1 open"."""
     decisions = [each.decision for each in verdict.counted]
     has_count = len(decisions) > 1 and verdict.verdict not in HOLDING
     count = f"{verdict.holding} of {len(decisions)} hold" * has_count
@@ -38,13 +33,9 @@ def how_much(comparisons: Sequence[Comparison]) -> str:
     """Return how many comparisons hold, and what the others say: "4 of 6 hold; open in 'CB'".
 
     Comparisons for robustness come last, and are not counted.
-
-    Args:
-        comparisons: of one claim.
     """
-    counted = comparisons_that_count(comparisons)
+    count = _how_much(comparisons_that_count(comparisons))
     beside = [item for item in comparisons if item.is_robustness]
-    count = _how_much(counted)
     return f"{count}; for robustness: {_how_much(beside)}" if beside else count
 
 
@@ -106,9 +97,7 @@ def estimate_and_range(
 ) -> tuple[str, str]:
     """Return the least favourable estimate with its interval, and the range that the claim needs.
 
-    Args:
-        comparisons: of one claim; if there are none, both texts are empty.
-        number: writes a number.
+    Both texts are empty if there are no comparisons. `number` writes a number, here and below.
     """
     if not comparisons:
         return "", ""
@@ -140,12 +129,6 @@ def _unfavourableness(item: Comparison) -> tuple[int, float]:
 
 
 def range_in_words(lower: float | None, upper: float | None, number: Callable[[float], str]) -> str:
-    """Return a range as "at least 1 and at most 2"; an end that there is not is left out.
-
-    Args:
-        lower: where the range begins.
-        upper: where it ends.
-        number: writes a number.
-    """
+    """Return a range as "at least 1 and at most 2"; an end that is None is left out."""
     ends = (("at least", lower), ("at most", upper))
     return " and ".join(f"{name} {number(end)}" for name, end in ends if end is not None)

@@ -32,7 +32,7 @@ from replication.figures.typeset import number
 from replication.judge.abstract import mark_sentences
 from replication.judge.judgement import outcome
 from replication.judge.scorecard import read_verdict
-from replication.judge.statistics import mean_and_spread, pooled_std
+from replication.judge.statistics import pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
 from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
@@ -133,7 +133,7 @@ def _one_sample(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Ans
     assert isinstance(test, Interval)
     values = rows["value"].to_numpy(np.float64)
     known = known_ends(rows) if test.center == "median" else None
-    sample = Sample(*mean_and_spread(values), known_ends=known)
+    sample = Sample(float(values.mean()), float(values.std(ddof=1)), known_ends=known)
     matters = test.smallest_effect or 0
     bounds = [(1, test.lower), (-1, test.upper)]
     ends = [Edge(sign, bound + sign * matters) for sign, bound in bounds if bound is not None]
@@ -154,7 +154,7 @@ def _two_samples(test: Equivalence, rows: pd.DataFrame) -> tuple[Sample, list[An
     margin = test.margin * spread
     answers = [Answer("holds", [Edge(1, -margin), Edge(-1, margin)])]
     answers += [Answer("fails", [Edge(sign, sign * margin)], 2) for sign in (1, -1)]
-    difference, _ = mean_and_spread(ours - mean_and_spread(paper)[0])
+    difference = float((ours - paper.mean()).mean())
     return Sample(difference, spread, others=paper.size), answers
 
 

@@ -419,7 +419,7 @@ def test_a_seed_that_diverged_makes_no_other_comparison_significant():
         assert found.comparisons[0].decision == "open"
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-200, 6e217, 1e300])
+@pytest.mark.parametrize("size", [1e-149, 1e-100, 1e100, 1e149])
 def test_numbers_of_any_size_are_judged_as_others_are(size):
     for values, verdict in ((np.linspace(1, 2, 10), "replicated"), (-np.ones(10), "not tested")):
         evidence = seeds(0).assign(value=size * values)
@@ -434,13 +434,15 @@ def test_numbers_of_any_size_are_judged_as_others_are(size):
 @pytest.mark.parametrize(
     ("values", "test"),
     [
-        (np.linspace(5e-324, 1e-322, 10), {"kind": "interval", "lower": 0}),
-        (1.7e308 * np.linspace(-1, 1, 10), {"kind": "interval", "lower": 1.7e308}),
+        (np.linspace(5e-324, 1e-322, 10), {"lower": 0}),
+        (1e-160 * np.linspace(1, 2, 10), {"lower": 0}),
+        (6e217 * np.linspace(1, 2, 10), {"lower": 0, "center": "median"}),
+        (1.7e308 * np.linspace(-1, 1, 10), {"lower": 1.7e308}),
     ],
 )
-def test_numbers_at_the_end_of_their_range_are_not_measured(values, test):
+def test_numbers_whose_squares_no_computer_holds_are_not_measured(values, test):
     evidence = pd.concat([seeds(2, cell="good"), seeds(0).assign(value=values)])
-    (found,) = judge([judged(evidence, **test)]).values()
+    (found,) = judge([judged(evidence, kind="interval", **test)]).values()
     assert [item.cell for item in found.comparisons] == ["good"]
     assert found.summary.endswith(
         "; 'a' is not measured, as numbers are too small or too large to be compared"
@@ -469,7 +471,7 @@ def test_arithmetic_that_fails_is_neither_open_nor_replicated(values, test):
         assert np.isfinite(item.estimate)
         assert item.p is not None
         # What is decided, and what is open, is so by an interval, except of so few signs.
-        if test.get("center") != "median" and np.abs(values).max() < 1e300:
+        if test.get("center") != "median":
             assert item.low is not None
             assert item.high is not None
 
