@@ -78,7 +78,7 @@ from replication.verify.differences import (
     LOGARITHM_OF_P,
     STANDARD_ERRORS,
 )
-from replication.verify.power import CLAIM_HEADER, claim_rows, plan_open_claims
+from replication.verify.power import CLAIM_HEADER, claim_rows
 from replication.verify.reproductions import Reproduction
 
 SUFFIX = ".jinja"
@@ -249,8 +249,7 @@ class _Sources:
         told = self._study(study)
         if told.reference is None:
             raise LookupError(f"{study} has no reference")
-        planned = plan_open_claims(told.jobs, told.reference)
-        rows = claim_rows(told.jobs, planned, told.reference.verdicts, self._records)
+        rows = claim_rows(told.jobs, told.reference, self._records)
         link = claim_links(self.document, study)
         linked = [(link(claim, None), *others) for _, claim, *others in rows]
         return "\n".join(table(CLAIM_HEADER[1:], linked))

@@ -1,6 +1,6 @@
-"""The look of figures: style, layout, panels, numbers as text, marks, and words for no mark.
+"""The look of figures: style, panels, numbers as text, marks, and words for no mark.
 
 Studies draw with these modules. Nothing here knows a study or a claim.
 """
 
-__all__ = ["drawn_numbers", "layout", "nothing", "panels", "style", "typeset"]
+__all__ = ["drawn_numbers", "nothing", "panels", "style", "typeset"]

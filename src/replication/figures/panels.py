@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 
 
 def make_panels(rows: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":
-    """Make a picture as wide as a page, and its panels [rows, columns].
+    """Make a picture as wide as a page with a height in inches, and its panels [rows, columns].
 
-    Args:
-        rows: number of panels below each other.
-        columns: number of panels beside each other.
-        height: of the picture, in inches.
-        options: what Matplotlib's `subplots` takes, too.
+    `options` are those of Matplotlib's `subplots`.
     """
     import matplotlib.pyplot as plt
 
@@ -35,14 +31,9 @@ def make_panels(rows: int, columns: int, height: float, **options: Any) -> "tupl
 def wrap_panels(
     count: int, columns: int, height: float, around: float = 0, **options: Any
 ) -> "tuple[Drawing, Any]":
-    """Make a picture as wide as a page of panels in full rows, [rows, columns]; hide spare ones.
+    """Make a picture of `count` panels in full rows, [rows, columns], and hide spare ones.
 
-    Args:
-        count: number of panels.
-        columns: number of panels in a row.
-        height: of a row, in inches.
-        around: height of the picture without its rows, in inches.
-        options: see `make_panels`.
+    `height` is that of a row, and `around` that of the picture without its rows, in inches.
     """
     rows = -(-count // columns)
     drawing, panels = make_panels(rows, columns, around + height * rows, **options)
@@ -65,12 +56,8 @@ def draw_seeds(
 ) -> None:
     """Draw a thin line per seed with small dots, and the mean over seeds at every place.
 
-    Args:
-        axes: where to draw.
-        rows: columns seed, value, mean and that of places.
-        across: name of the column of places.
-        style: colour and marker.
-        size: of the marks of means, in points.
+    The rows have columns seed, value, mean, and `across` with the places. `size` is that of the
+    marks of means, in points.
     """
     for _, own in rows.sort_values(across).groupby("seed"):
         axes.plot(
@@ -89,11 +76,9 @@ def legend_below(
 ) -> None:
     """Draw a legend below all panels, in one row if `ncols` is left out.
 
-    Args:
-        drawing: the picture.
-        handles: marks with their labels; those of all panels, each label once, if left out.
-        title: line above them, such as what dots and bars are.
-        more: what Matplotlib's `legend` takes, too.
+    `handles` are marks with their labels; those of all panels, each label once, if left out. The
+    title is a line above them, such as the meaning of dots and bars. `more` is for Matplotlib's
+    `legend`.
     """
     if handles is None:
         entries = (zip(*axes.get_legend_handles_labels(), strict=True) for axes in drawing.axes)

@@ -15,6 +15,7 @@ from cycler import cycler
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager, get_font, ttfFontProperty
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 Value = TypeVar("Value")
 
@@ -125,20 +126,32 @@ def category_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
     return list(zip(values, styles, strict=False))
 
 
+class _Settled(ConstrainedLayoutEngine):
+    """A layout that stays as it is."""
+
+    def execute(self, fig: Figure) -> None:
+        """Leave everything in its place."""
+
+
 def write_note(figure: Figure, text: str) -> None:
-    """Write small lines below the figure."""
+    """Write small lines below the figure, which is laid out once and keeps this layout.
+
+    A picture is cut to its content. The note moves the edge of the picture, and legends that are
+    placed at this edge would then cover the note.
+    """
+    figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        figure.set_layout_engine(_Settled(**engine.get()))
+    for legend in figure.legends:
+        legend.set_bbox_to_anchor((0, 0, 1, 1), figure.transFigure)
     figure.text(0, 0, text, fontsize=_SMALL, va="top", wrap=True)
 
 
 def save_figure(figure: Figure, stream: IO[bytes], kind: str, title: str, subject: str) -> None:
-    """Write a picture with the same bytes every time.
+    """Write a picture as `pdf`, `svg` or `png` with the same bytes every time, and close it.
 
-    Args:
-        figure: the figure, which is closed.
-        stream: file to write.
-        kind: `pdf`, `svg` or `png`.
-        title: title in the metadata of the file.
-        subject: subject in the metadata: content and origin of the figure.
+    Title and subject, the content and origin of the figure, stand in the metadata of the file.
     """
     metadata = {
         "pdf": {"Title": title, "Subject": subject, "CreationDate": None},

@@ -233,7 +233,7 @@ def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
     needed = {sign: bound + sign * matters for sign, bound in bounds.items()}
     sign, bound = next((sign, float(bound or 0)) for sign, bound in bounds.items())
     against = [p(-sign, place - 2 * sign * matters) for sign, place in needed.items()]
-    numbers = {
+    numbers: Numbers = {
         **(_median(low, high) if test.center == "median" else {"estimate": float(values.mean())}),
         "interval": lambda level: Limits(interval(low, level).low, interval(high, level).high),
         "ends": len(bounds),

@@ -149,7 +149,7 @@ def _sentence_rows(
             "comparisons": len(verdict.counted),
             "seeds": verdict.seeds,
         }
-        for row in map(_comparison_row, verdict.counted) if verdict.counted else ({},):
+        for row in [_comparison_row(item) for item in verdict.counted] or [{}]:
             yield own | row
 
 

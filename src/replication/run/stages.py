@@ -186,14 +186,12 @@ def _make_figure(order: Order) -> None:
 def write_figure(order: Order, drawn: "Figure") -> None:
     """Write the figure that the function of a job has drawn."""
     from replication.base.storage import write_atomically
-    from replication.figures.layout import settle
     from replication.figures.nothing import tell_nothing
     from replication.figures.style import save_figure, write_note
 
     tell_nothing(drawn)
     if unlike := order.settings.get("unlike_published"):
         click.echo(f"{order.output} shows no published values: {unlike}", err=True)
-        settle(drawn)
         write_note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
     kind = order.file.suffix.removeprefix(".")
     subject = f"{order.file.stem}; made from {order.key}; seeds {order.seeds or 'none'}"

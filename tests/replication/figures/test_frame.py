@@ -9,7 +9,6 @@ import seaborn as sns
 from matplotlib.font_manager import font_scalings
 from PIL import Image
 
-from replication.figures.layout import settle
 from replication.figures.style import (
     CATEGORIES,
     LINES,
@@ -74,7 +73,6 @@ def test_a_note_stands_below_all_and_moves_no_legend(place):
         axes.set(xlabel="update", facecolor="#00ff00")
         drawing.legend(loc=f"outside {place}", facecolor="#ff0000", framealpha=1)
         if text:
-            settle(drawing)
             write_note(drawing, text)
         stream = io.BytesIO()
         save_figure(drawing, stream, "png", "a title", "a subject")

@@ -25,13 +25,9 @@ from replication.study.claims import Equivalence, Interval
 from replication.study.studies import find_studies
 from replication.verify.power import (
     MOST_SEEDS,
-    SENTENCE_HEADER,
-    Plan,
     claim_rows,
     main,
     plan_comparison,
-    plan_open_claims,
-    sentence_rows,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -135,7 +131,7 @@ def test_only_what_is_open_is_planned_by_its_worst_comparison():
     table["value"] += study.claims[claim].test.lower
     verdicts = judge([Judged(claim, study.claims[claim].test, table)])
     reference = Bundle({EVIDENCE: table.assign(claim=claim)}, verdicts, {})
-    found = list(claim_rows(study, plan_open_claims(study, reference), verdicts, Records()))
+    found = list(claim_rows(study, reference, Records()))
     if verdicts[claim].verdict == "replicated":
         assert found == []
     else:
@@ -147,12 +143,10 @@ def test_only_what_is_open_is_planned_by_its_worst_comparison():
 def test_the_command_prints_a_table_and_refuses_what_is_no_study():
     done = CliRunner().invoke(main, ["--root", str(ROOT), "--study", "lp_ft"])
     assert done.exit_code == 0, done.output
-    claims, abstract = done.output.split("\n\n")
-    header, _, *lines = claims.splitlines()
+    header, _, *lines = done.output.splitlines()
     assert header.startswith("| study | claim | verdict | comparison | spread | seeds |")
     assert lines
     assert all(line.startswith("| lp_ft | ") for line in lines)
-    assert abstract.startswith(f"| {' | '.join(SENTENCE_HEADER)} |")
     refused = CliRunner().invoke(main, ["--study", "lpft"])
     assert refused.exit_code == 1
     decided = CliRunner().invoke(main, ["--root", str(ROOT), "--study", "example"])
@@ -185,34 +179,6 @@ def test_verdicts_of_another_test_are_refused():
         read_judged_reference(ROOT, other)
 
 
-def test_a_sentence_whose_mark_planned_seeds_would_change_is_named():
-    studies = find_studies()
-    study = Jobs.of(configure({}, studies), studies).studies["example"]
-    tests = {name: claim.test for name, claim in study.claims.items()}
-    table = pd.concat([seeds(1.0), seeds(1.5, 3).assign(cell="b")])
-    found = {
-        name: judge([Judged(name, tests[name], table.assign(value=table["value"] + shift))])[name]
-        for name, shift in (("C2", tests["C2"].lower), ("C3", tests["C3"].lower))
-    }
-    is_open = {
-        name: verdict.model_copy(
-            update={
-                "verdict": "open",
-                "comparisons": [
-                    each.model_copy(update={"decision": "open"}) for each in verdict.comparisons
-                ],
-            }
-        )
-        for name, verdict in found.items()
-    }
-    planned = {"C3": [Plan("a", 1.0, "fails", 7)]}
-    ((_, words, *said),) = sentence_rows(study, planned, is_open, Records())
-    assert words == "All directions are learned at the same speed in the end."
-    assert said[:3] == ["open", "does not hold", "C3"]
-    assert said[3:] == ["7", "not recorded"]
-    assert not list(sentence_rows(study, {}, is_open, Records()))
-
-
 OVERLAY = """
 example:
   experiments:
@@ -240,8 +206,7 @@ def computed(tmp_path, monkeypatch):
 def test_claims_of_an_overlay_are_planned_from_its_own_verdicts(computed):
     done = CliRunner().invoke(main, ["--configfile", "my.yaml"])
     assert done.exit_code == 0, done.output
-    claims, _ = done.output.split("\n\n")
-    rows = [line.split(" | ") for line in claims.splitlines()]
+    rows = [line.split(" | ") for line in done.output.splitlines()]
     assert [(row[1], row[5]) for row in rows if row[0] == "| example"] == [("C2", "5")]
 
 
