@@ -38,13 +38,10 @@ def check() -> None:
 def refuse_unreadable(arguments: Sequence[str]) -> None:
     """Refuse overlays and settings that Snakemake cannot read, or would read in part.
 
-    Args:
-        arguments: Snakemake's, without its name.
-
     Raises:
-        InputError: names the word, and what to write.
+        InputError: names the word among the arguments, and what to write.
     """
-    if not any(refuse_repeated(arguments).values()):
+    if not refuse_repeated(arguments):
         return
     from snakemake.cli import get_argument_parser
 
@@ -54,21 +51,21 @@ def refuse_unreadable(arguments: Sequence[str]) -> None:
     read_settings(known.config or ())
 
 
-def refuse_repeated(arguments: Iterable[str]) -> dict[str, int]:
-    """Refuse an option that stands twice, as Snakemake would forget the values of the first.
+def refuse_repeated(arguments: Iterable[str]) -> bool:
+    """Say whether there is an option about settings.
 
-    Returns:
-        For each option about settings how often it stands there.
+    Raises:
+        InputError: if one stands twice, as Snakemake would forget the values of the first.
     """
     words = list(takewhile("--".__ne__, arguments))
-    counts = {name: sum(map(bool, map(each.match, words))) for name, each in OPTIONS.items()}
-    for name, count in counts.items():
-        if count > 1:
+    found = [name for name, each in OPTIONS.items() for word in words if each.match(word)]
+    for name in OPTIONS:
+        if found.count(name) > 1:
             raise InputError(
                 f"{name}: stands twice, and Snakemake would take the last alone; write all values"
                 f" behind one {name}"
             )
-    return counts
+    return bool(found)
 
 
 def read_settings(words: Iterable[str]) -> dict[str, Any]:

@@ -11,9 +11,7 @@ from replication.plan.stale_files import read_record
 from replication.study.seeds import format_seeds
 
 MOST_SETTINGS = 5
-"""Largest number of settings that are told."""
-UNLIKE = "unlike_published"
-"""Key of the settings that differ from the paper's, in words."""
+"""Largest number of settings that are told; of the rest only their number is."""
 LONGEST_VALUE = 40
 """Largest number of letters of a value that is told."""
 
@@ -28,15 +26,13 @@ def differing_keys(data: Any, other: Any, path: str) -> Iterator[tuple[str, Any,
         yield path, data, other
 
 
-def differing_settings(jobs: Jobs, paths: Iterable[str]) -> list[str]:
-    """Return the settings by which files were made, where they are not the planned ones, in words.
+def differing_settings(jobs: Jobs, paths: Iterable[str]) -> str:
+    """Return the settings by which files of the table were made, where others are planned now.
 
     Verdicts, pictures and damaged files do not say their settings.
-
-    Args:
-        jobs: the table of jobs.
-        paths: files of the table, of which some are there.
     """
+    # Whatever differs from the paper's settings, in words, is told as itself.
+    alike = {"unlike_published": None}
     told: dict[str, None] = {}
     for path in paths:
         task = jobs.tasks[path]
@@ -44,15 +40,25 @@ def differing_settings(jobs: Jobs, paths: Iterable[str]) -> list[str]:
             continue
         try:
             found = read_record(Path(path))
-            made, seeds = found["settings"], format_seeds(found["seeds"])
+            made = found["settings"] | {"seeds": format_seeds(found["seeds"])}
         except Exception:
             continue
-        told |= dict.fromkeys(_in_words(made | {"seeds": seeds}, task.settings, task.seeds))
-    return [*told]
+        now = task.settings | {"seeds": format_seeds(task.seeds)}
+        for key, *values in differing_keys(made | alike, now | alike, ""):
+            there, here = (shorten(str(each), LONGEST_VALUE) for each in values)
+            told[f"{key} {there} in place of {here}"] = None
+    more = len(told) - MOST_SETTINGS
+    return ", ".join([*told][:MOST_SETTINGS]) + (f" and {more} more" if more > 0 else "")
+
+
+def settings_here(jobs: Jobs, study: str) -> str:
+    """Return the settings of a study's results in this folder, where others are planned now."""
+    behind = jobs.closure(jobs.studies[study].files.all)
+    return differing_settings(jobs, sorted(path for path, _ in behind))
 
 
 def note_on_replaced(jobs: Jobs, looked: Iterable[str], outputs: Iterable[str]) -> str:
-    """Return the sentence on files of other settings that a run replaces; empty if there are none.
+    """Return the sentence on files of other settings that a run replaces, if there are some.
 
     Args:
         jobs: the table of jobs.
@@ -65,13 +71,13 @@ def note_on_replaced(jobs: Jobs, looked: Iterable[str], outputs: Iterable[str]) 
     number = sum(Path(path).exists() for path in outputs)
     return (
         f"{number} file{'s' * (number > 1)} here will be replaced, as they are of other settings:"
-        f" {told_in_short(settings)}; to keep both, add `--directory FOLDER` to this command, which"
-        " then computes there"
+        f" {settings}; to keep both, add `--directory FOLDER` to this command, which then computes"
+        " there"
     )
 
 
 def refuse_other_settings(jobs: Jobs, studies: Iterable[str]) -> None:
-    """Refuse to compare results that are of other settings.
+    """Refuse to compare results of other settings.
 
     Raises:
         InputError: names the settings, and the commands that help.
@@ -79,29 +85,8 @@ def refuse_other_settings(jobs: Jobs, studies: Iterable[str]) -> None:
     for name in studies:
         if settings := settings_here(jobs, name):
             raise InputError(
-                f"the results of {name} here are of other settings: {told_in_short(settings)};"
-                " give this command the settings that they were made with, replace them by"
+                f"the results of {name} here are of other settings: {settings}; give this command"
+                " the settings that they were made with, replace them by"
                 f" `snakemake {name}` with the present settings, or add `--directory FOLDER`, which"
                 " keeps them and computes in another folder"
             )
-
-
-def settings_here(jobs: Jobs, study: str) -> list[str]:
-    """Return the settings of a study's results that are here and not the planned ones, in words."""
-    behind = jobs.closure(jobs.studies[study].files.all)
-    return differing_settings(jobs, sorted(path for path, _ in behind))
-
-
-def told_in_short(settings: list[str]) -> str:
-    """Return some settings in words, and how many more there are."""
-    more = len(settings) - MOST_SETTINGS
-    return ", ".join(settings[:MOST_SETTINGS]) + (f" and {more} more" if more > 0 else "")
-
-
-def _in_words(made: dict[str, Any], planned: dict[str, Any], seeds: Iterable[int]) -> Iterator[str]:
-    now = planned | {"seeds": format_seeds([*seeds])}
-    # Whatever differs from the paper's settings is told as itself.
-    alike = {UNLIKE: None}
-    for key, there, here in differing_keys(made | alike, now | alike, ""):
-        values = (shorten(str(each), LONGEST_VALUE) for each in (there, here))
-        yield "{} {} in place of {}".format(key, *values)

@@ -24,6 +24,8 @@ MOST_DEPARTURES = 3
 """Largest number of departures that are told; of the rest only their number is."""
 LONGEST_VALUE = 40
 NONE = "none"
+Sources = Sequence[tuple[str, str]]
+"""Experiment and metric of each table that is shown."""
 
 
 def without_published(study: StudyJobs, papers: Sequence[StudyJobs]) -> StudyJobs:
@@ -36,24 +38,23 @@ def without_published(study: StudyJobs, papers: Sequence[StudyJobs]) -> StudyJob
     """
     unlike: dict[str, str] = {}
     for name, figure in study.figures.items():
-        candidates = [
-            departures(study, paper, figure.sources(), other.sources())
+        others = [
+            (paper, other.sources())
             for paper in papers
             for other in paper.figures.values()
             if figure.published and other.published == figure.published
         ]
-        if candidates and all(candidates):
-            unlike[f"figure {name}"] = min(candidates, key=len)
+        unlike[f"figure {name}"] = _nearest_departures(study, figure.sources(), others)
     for name, claim in study.claims.items():
-        candidates = [
-            departures(study, paper, study.sources(name), paper.sources(other))
+        others = [
+            (paper, paper.sources(other))
             for paper in papers
-            for other in ([name] if name in paper.claims else list(paper.claims))
+            for other in ([name] if name in paper.claims else paper.claims)
             if claim.published_table
             and paper.claims[other].published_table == claim.published_table
         ]
-        if candidates and all(candidates):
-            unlike[f"claim {name}"] = min(candidates, key=len)
+        unlike[f"claim {name}"] = _nearest_departures(study, study.sources(name), others)
+    unlike = {name: told for name, told in unlike.items() if told}
     figures = {
         name: figure.model_copy(update={"published": None})
         if f"figure {name}" in unlike
@@ -64,41 +65,30 @@ def without_published(study: StudyJobs, papers: Sequence[StudyJobs]) -> StudyJob
     return replace(study, settings=settings, unlike_published=unlike)
 
 
-def departures(
-    study: StudyJobs,
-    paper: StudyJobs,
-    sources: Sequence[tuple[str, str]],
-    published: Sequence[tuple[str, str]],
+def _nearest_departures(
+    study: StudyJobs, sources: Sources, others: Iterable[tuple[StudyJobs, Sources]]
 ) -> str:
-    """Return the differences between our tables and the tables that values were published of.
+    """Return how tables differ from the nearest of those that values were published of, if any."""
+    told = (_departures(study, paper, sources, published) for paper, published in others)
+    return min(told, key=len, default="")
 
-    Args:
-        study: the jobs of the configuration.
-        paper: the jobs of the paper's settings.
-        sources: experiment and metric of each table that is shown.
-        published: experiment and metric of each table that the published values belong to, in the
-            same order.
 
-    Returns:
-        Such as `sampling.steps: 50 instead of 100`; empty if nothing differs.
+def _departures(study: StudyJobs, paper: StudyJobs, sources: Sources, published: Sources) -> str:
+    """Return the differences of our tables from the paper's, which are in the same order.
+
+    Such as `sampling.steps: 50 instead of 100`; empty if nothing differs.
     """
     if len(sources) != len(published):
         return f"{len(sources)} tables instead of {len(published)}"
-    found = []
+    found: dict[str, None] = {}
     for one, other in zip(sources, published, strict=True):
         now, before = _settings_behind(study, *one), _settings_behind(paper, *other)
-        found += [
-            f"{key}: {_in_words(now.get(key, [NONE]))} instead of"
-            f" {_in_words(before.get(key, [NONE]))}"
-            for key in {**before, **now}
-            if now.get(key) != before.get(key)
-        ]
+        for key in {**before, **now}:
+            ours, theirs = (each.get(key, [NONE]) for each in (now, before))
+            if ours != theirs:
+                found[f"{key}: {_in_words(ours)} instead of {_in_words(theirs)}"] = None
     # Jobs have the same setting at places of their own: `updates` and `training.updates`.
-    departing = [
-        text
-        for text in dict.fromkeys(found)
-        if not any(each.endswith(f".{text}") for each in found)
-    ]
+    departing = [text for text in found if not any(each.endswith(f".{text}") for each in found)]
     rest = len(departing) - MOST_DEPARTURES
     more = [f"and {rest} more"] if rest > 0 else []
     return "; ".join([*departing[:MOST_DEPARTURES], *more])
@@ -131,10 +121,7 @@ def claim_departures(study: StudyJobs) -> Departures:
 def mistakes_in_departures(study: StudyJobs) -> list[str]:
     """Return a sentence for each departure without a reason, and each reason without a departure.
 
-    Settings of the paper that no job has are told, too.
-
-    Args:
-        study: jobs of the study under its defaults.
+    Settings of the paper that no job of the study has, under its defaults, are told, too.
     """
     registry = study.registry.with_added({}, claim_departures(study))
     paper = registry.paper_settings
@@ -219,13 +206,13 @@ def _elements(values: Iterable[Any]) -> Iterator[Any]:
 def _is_of_paper(value: Any, known: PaperValues) -> bool:
     if isinstance(known, Range):
         return isinstance(value, int | float) and known.at_least <= value <= known.at_most
-    return value in (known if isinstance(known, list) else [known])
+    return value in _elements([known])
 
 
 def _paper_in_words(known: PaperValues) -> str:
     if isinstance(known, Range):
         return f"{known.at_least:g} to {known.at_most:g}"
-    return _in_words(known if isinstance(known, list) else [known])
+    return _in_words([*_elements([known])])
 
 
 def _in_words(values: Sequence[Any]) -> str:

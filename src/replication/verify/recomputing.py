@@ -12,7 +12,7 @@ from replication.bundle.bundle import Bundle
 from replication.bundle.computed import dependencies, read_computed
 from replication.plan.configuration import merge
 from replication.plan.jobs import Jobs
-from replication.plan.other_settings import refuse_other_settings, settings_here, told_in_short
+from replication.plan.other_settings import refuse_other_settings, settings_here
 from replication.plan.times import Records
 from replication.verify.project import Project
 
@@ -48,8 +48,7 @@ def compute_results(
         refuse_other_settings(project.jobs, [study])
     elif settings := settings_here(project.jobs, study):
         click.echo(
-            f"The results of {study} here, which are of other settings, do not count:"
-            f" {told_in_short(settings)}"
+            f"The results of {study} here, which are of other settings, do not count: {settings}"
         )
     if level == "figure":
         _make_again(project, study)
