@@ -82,8 +82,11 @@ checked(refuse_unknown_targets)
 
 logger.addFilter(Brief(workflow))
 logger.addHandler(
-    ResourcesPlanned(
-        lambda: [planned(job) for job in workflow.dag.needrun_jobs() if job.benchmark],
+    Forecast(
+        lambda: {
+            job.jobid: planned(job) if job.benchmark else None
+            for job in workflow.dag.needrun_jobs()
+        },
         notes_on_results,
     )
 )
@@ -92,18 +95,13 @@ logger.addHandler(
 onstart:
     checked(prepare_run, Path.cwd(), workflow.executor_plugin)
     checked(CONFIGURATION.write, Path("results/config.yaml"))
-    needed = [*workflow.dag.needrun_jobs()]
     if workflow.executor_plugin.name == "local" and any(
-        job.resources.get("gpu") for job in needed
+        job.resources.get("gpu") for job in workflow.dag.needrun_jobs()
     ):
         from replication.study.devices import device
 
         # A missing GPU is an error now, not after hours of jobs that need none.
         checked(device, "cuda")
-    seconds = {
-        job.jobid: planned(job).seconds if job.benchmark else None for job in needed
-    }
-    logger.addHandler(TimeLeft(seconds))
 
 
 onerror:

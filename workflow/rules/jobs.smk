@@ -23,7 +23,7 @@ try:
     from replication.plan.jobs import Jobs
     from replication.plan.orders import MADE_HERE, file_digests
     from replication.plan.cost import Planned
-    from replication.plan.progress import Brief, ResourcesPlanned, TimeLeft
+    from replication.plan.progress import Brief, Forecast
     from replication.report.captions import Captions, category_name
     from replication.plan.other_settings import note_on_replaced, refuse_other_settings
     from replication.plan.slurm import prepare_run

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from snakemake.logging import logger
@@ -24,50 +24,54 @@ _STAGES_OF_RULES = frozenset({"dataset", "evidence", "verdict"})
 """Stages of which each study has many rules, with names that begin with the stage."""
 
 
-class ResourcesPlanned(logging.Handler):
-    """Handler that says once, when jobs are counted, what they take and what they replace."""
+class Forecast(logging.Handler):
+    """Handler that says once what a plan takes and replaces, then after every job the time left.
+
+    The rest takes as long as the jobs say, if the pace stays the same.
+    """
 
     def __init__(
-        self, jobs: Callable[[], Collection[Planned]], replaced: Callable[[], str]
+        self, jobs: Callable[[], Mapping[int, Planned | None]], replaced: Callable[[], str]
     ) -> None:
+        """Wait until jobs are counted; a process that runs one job never asks for any of it.
+
+        Args:
+            jobs: returns the planned jobs by their numbers; none for those of no account.
+            replaced: returns a sentence on the files that are replaced, empty if there are none.
+        """
         super().__init__()
         self.jobs, self.replaced = jobs, replaced
-        self.has_spoken = False
+        self.left: dict[int, float] | None = None
+        self.total = self.start = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write both into the log; a process that runs one job counts none and says nothing."""
-        if getattr(record, "event", None) != LogEvent.RUN_INFO or self.has_spoken:
-            return
-        self.has_spoken = True
-        if jobs := self.jobs():
-            told = f"{count_jobs(len(jobs))}: {cost_in_words(jobs)}: {largest_job(jobs).path}"
-            logger.info(told, extra={"quietness": Quietness.PROGRESS})
-        if replaced := self.replaced():
-            logger.warning(replaced)
-
-
-class TimeLeft(logging.Handler):
-    """Handler that says after every job how long the rest takes if the pace stays the same."""
-
-    def __init__(self, jobs: Mapping[int, float | None]) -> None:
-        """Take the seconds of each job by its number; none if they are not known."""
-        super().__init__()
-        self.left = {
-            job: SECONDS_OF_UNKNOWN if seconds is None else seconds for job, seconds in jobs.items()
-        }
-        self.total = sum(self.left.values())
-        self.start = time.monotonic()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Follow Snakemake's events, and write the time that is left after every job."""
+        """Follow Snakemake's events."""
         event = getattr(record, "event", None)
+        if event == LogEvent.RUN_INFO and self.left is None:
+            self._begin(self.jobs())
+            if replaced := self.replaced():
+                logger.warning(replaced)
+        if not self.left:
+            return
         if event == LogEvent.JOB_FINISHED:
             self.left.pop(getattr(record, "job_id", -1), None)
         left = sum(self.left.values())
         if event == LogEvent.PROGRESS and 0 < left < self.total:
             seconds = (time.monotonic() - self.start) * left / (self.total - left)
-            text = f"about {tqdm.format_interval(seconds)} left"
-            logger.info(text, extra={"quietness": Quietness.PROGRESS})
+            _say(f"about {tqdm.format_interval(seconds)} left")
+
+    def _begin(self, planned: Mapping[int, Planned | None]) -> None:
+        self.left = {
+            number: SECONDS_OF_UNKNOWN if job is None or job.seconds is None else job.seconds
+            for number, job in planned.items()
+        }
+        self.total, self.start = sum(self.left.values()), time.monotonic()
+        if jobs := [*filter(None, planned.values())]:
+            _say(f"{count_jobs(len(jobs))}: {cost_in_words(jobs)}: {largest_job(jobs).path}")
+
+
+def _say(text: str) -> None:
+    logger.info(text, extra={"quietness": Quietness.PROGRESS})
 
 
 class Brief(logging.Filter):

@@ -14,7 +14,7 @@ from replication.plan.configuration import configure
 from replication.plan.cost import Planned, cost_in_words
 from replication.plan.jobs import Jobs
 from replication.plan.limits import CORE, GPU
-from replication.plan.progress import Brief, ResourcesPlanned, TimeLeft
+from replication.plan.progress import Brief, Forecast
 from replication.plan.times import Records, read_record, record_name
 
 RECORDS = Records({"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0})
@@ -65,36 +65,50 @@ def test_operations_tell_the_time_of_a_gpu():
     assert jobs.seconds(path, records) is None
 
 
-def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
-    now = [100.0]
-    said: list[str] = []
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(progress.logger, "info", lambda message, extra: said.append(message))
-    handler = TimeLeft({1: 2.0, 2: 10.0, 3: 30.0})
-    assert TimeLeft({4: None}).total == progress.SECONDS_OF_UNKNOWN
-
-    def finish(job: int, seconds: float) -> None:
-        now[0] += seconds
-        for event in (
-            {"event": LogEvent.JOB_FINISHED, "job_id": job},
-            {"event": LogEvent.PROGRESS},
-        ):
-            handler.emit(logging.makeLogRecord(event))
-
-    handler.emit(logging.makeLogRecord({"event": LogEvent.PROGRESS}))
-    assert said == [], "nothing is known before a job has ended"
-    finish(1, 4)
-    finish(2, 20)
-    finish(3, 60)
-    assert said == ["about 01:20 left", "about 01:00 left"]
-
-
-def test_a_plan_is_told_once_and_what_it_replaces(monkeypatch):
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All that will be said."""
     said: list[str] = []
     monkeypatch.setattr(progress.logger, "info", lambda message, extra: said.append(message))
     monkeypatch.setattr(progress.logger, "warning", said.append)
-    for jobs, replaced in (([KNOWN], ""), ([], ""), ([KNOWN], "2 files go")):
-        handler = ResourcesPlanned(lambda jobs=jobs: jobs, lambda replaced=replaced: replaced)
+    return said
+
+
+def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
+    now = [100.0]
+    said = heard(monkeypatch)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    jobs = {job: KNOWN._replace(seconds=2.0 * job) for job in (1, 5, 15)}
+    handler = Forecast(lambda: jobs, lambda: "")
+
+    def follow(**event: object) -> None:
+        handler.emit(logging.makeLogRecord(event))
+
+    def finish(job: int, seconds: float) -> None:
+        now[0] += seconds
+        follow(event=LogEvent.JOB_FINISHED, job_id=job)
+        follow(event=LogEvent.PROGRESS)
+
+    follow(event=LogEvent.PROGRESS)
+    follow(event=LogEvent.RUN_INFO)
+    follow(event=LogEvent.PROGRESS)
+    assert len(said) == 1, "nothing is known before a job has ended"
+    finish(1, 4)
+    finish(5, 20)
+    finish(15, 60)
+    assert said[1:] == ["about 01:20 left", "about 01:00 left"]
+
+
+def test_a_job_of_unknown_time_counts_as_a_start_of_python(monkeypatch):
+    heard(monkeypatch)
+    handler = Forecast(lambda: {1: None, 2: UNKNOWN, 3: KNOWN}, lambda: "")
+    handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
+    assert handler.total == 2 * progress.SECONDS_OF_UNKNOWN + 50
+
+
+def test_a_plan_is_told_once_and_what_it_replaces(monkeypatch):
+    said = heard(monkeypatch)
+    for jobs, replaced in (({1: KNOWN, 2: None}, ""), ({}, ""), ({1: KNOWN}, "2 files go")):
+        handler = Forecast(lambda jobs=jobs: jobs, lambda replaced=replaced: replaced)
         handler.emit(logging.makeLogRecord({"event": LogEvent.PROGRESS}))
         for _ in range(2):
             handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
