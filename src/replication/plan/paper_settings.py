@@ -82,11 +82,11 @@ def _departures(study: StudyJobs, paper: StudyJobs, sources: Sources, published:
         return f"{len(sources)} tables instead of {len(published)}"
     found: dict[str, None] = {}
     for one, other in zip(sources, published, strict=True):
-        now, before = _settings_behind(study, *one), _settings_behind(paper, *other)
+        now, before = _settings_behind(study, [one]), _settings_behind(paper, [other])
         for key in {**before, **now}:
-            ours, theirs = (each.get(key, [NONE]) for each in (now, before))
-            if ours != theirs:
-                found[f"{key}: {_in_words(ours)} instead of {_in_words(theirs)}"] = None
+            if now.get(key) != before.get(key):
+                ours, theirs = (_in_words(each.get(key, [NONE])) for each in (now, before))
+                found[f"{key}: {ours} instead of {theirs}"] = None
     # Jobs have the same setting at places of their own: `updates` and `training.updates`.
     departing = [text for text in found if not any(each.endswith(f".{text}") for each in found)]
     rest = len(departing) - MOST_DEPARTURES
@@ -103,7 +103,7 @@ def claim_departures(study: StudyJobs) -> Departures:
     named = {**paper.regime, **paper.scale}
     found: Departures = {}
     for claim in _deciding_claims(study) if named else ():
-        settings = _all_settings(study, study.sources(claim))
+        settings = _settings_behind(study, study.sources(claim))
         others = {
             key: [
                 each for each in _elements(settings.get(key, [])) if not _is_of_paper(each, known)
@@ -128,7 +128,7 @@ def mistakes_in_departures(study: StudyJobs) -> list[str]:
     metrics = [
         (name, metric) for name, each in study.experiments.items() for metric in each.metrics
     ]
-    known = [*_all_settings(study, metrics)]
+    known = [*_settings_behind(study, metrics)]
     where = f"{study.study.name}: registry.yaml"
     kinds = ("setting of a job", "settings of jobs")
     wrong = [
@@ -162,29 +162,26 @@ def _deciding_claims(study: StudyJobs) -> list[str]:
     return [claim for claim in dict.fromkeys(named) if claim in study.claims]
 
 
-def _all_settings(study: StudyJobs, sources: Iterable[tuple[str, str]]) -> dict[str, list[Any]]:
-    """Return the settings behind all of some metrics, see `_settings_behind`."""
-    found: dict[str, list[Any]] = {}
-    for source in sources:
-        for key, values in _settings_behind(study, *source).items():
-            found.setdefault(key, []).extend(values)
-    return found
-
-
-def _settings_behind(study: StudyJobs, experiment: str, metric: str) -> dict[str, list[Any]]:
-    """Return the settings and seeds of all jobs behind a metric; nothing if the metric is missing.
+def _settings_behind(study: StudyJobs, sources: Sources) -> dict[str, list[Any]]:
+    """Return the settings and seeds of all jobs behind some metrics, as far as there are any.
 
     Dots separate the keys that lead to a setting. A setting has each value that it has in some job.
     """
-    found = study.experiments.get(experiment)
-    if not found or metric not in found.metrics:
-        return {}
-    jobs = (*found.data.values(), *found.runs.values(), found.metrics[metric])
-    settings: dict[str, list[Any]] = {"seeds": [format_seeds(study.seeds(experiment))]}
-    for each in {id(job.settings): job.settings for job in jobs}.values():
-        for key, value in _flat(each.model_dump(mode="json")):
-            if value not in settings.setdefault(key, []):
-                settings[key].append(value)
+    settings: dict[str, list[Any]] = {}
+
+    def add(key: str, value: Any) -> None:
+        if value not in settings.setdefault(key, []):
+            settings[key].append(value)
+
+    for experiment, metric in sources:
+        found = study.experiments.get(experiment)
+        if not found or metric not in found.metrics:
+            continue
+        add("seeds", format_seeds(study.seeds(experiment)))
+        jobs = (*found.data.values(), *found.runs.values(), found.metrics[metric])
+        for each in {id(job.settings): job.settings for job in jobs}.values():
+            for key, value in _flat(each.model_dump(mode="json")):
+                add(key, value)
     return settings
 
 
