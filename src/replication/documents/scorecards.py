@@ -1,5 +1,6 @@
 """Tables of documents: claims that stand for others or do not hold, counts, reproductions."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from replication.documents.study_results import StudyResults
 from replication.judge.verdicts import NOT_HOLDING, OUTCOMES, Verdict
 from replication.judge.wording import estimate_and_range, how_much
 from replication.study.claims import GROUPS, SHOWN, THEORY, Claim
-from replication.verify.reproductions import SUMMARY_COLUMNS, Reproduction, summary_rows
+from replication.verify.reproductions import COLUMNS, Reproduction
 
 NONE_SENT_IN = "None has been sent in yet."
 
@@ -90,10 +91,14 @@ def _claim_lines(claims: Iterable[tuple[_Judged, str | None]], document: str) ->
 
 
 def reproduction_lines(sent_in: Sequence[Reproduction]) -> list[str]:
-    """Return what others sent in, by study and processor, as the lines of a table."""
-    rows = [
-        # As code, as strangers wrote it: nothing in it is markup.
-        (study, f"`{computed_on}`", f"`{torch}`" if torch else "", *counts)
-        for study, computed_on, torch, *counts in summary_rows(sent_in)
-    ]
-    return table(SUMMARY_COLUMNS, rows) if rows else [NONE_SENT_IN]
+    """Return the receipts that others sent in as the lines of a table, one for each."""
+    rows = [(item.receipt.study, *map(_as_code, COLUMNS, item.row)) for item in sent_in]
+    return table(("study", *COLUMNS), rows) if rows else [NONE_SENT_IN]
+
+
+def _as_code(column: str, text: str) -> str:
+    """Return a cell of a receipt, as code if a stranger wrote it: nothing in it is markup then."""
+    if not text or column in {"date", "level", "verdicts", "runs"}:
+        return text
+    plain = re.sub("[`|]", " ", text)
+    return Markdown(f"`{plain}`")

@@ -46,16 +46,12 @@ LEFT_OUT = "left out, as it names a folder or is no plain text"
 
 
 class Verified(NamedTuple):
-    """Comparison of one study with its reference."""
+    """Comparison of the computed results of one study with its reference."""
 
     study: str
-    """Name of the study."""
     current: Bundle
-    """Computed results."""
     reference: Bundle
-    """Expected results."""
     differences: list[Difference]
-    """All differences."""
 
 
 def issue_receipt(
@@ -63,16 +59,8 @@ def issue_receipt(
 ) -> Receipt:
     """Return the receipt of a verification that was made just now, on this machine.
 
-    Args:
-        verified: the comparison.
-        level: level of the verification.
-        by: name, ORCID or URL of the person, if the receipt may have it.
-        root: the project's folder.
-        jobs: table of jobs of the results.
-        default: table of jobs of the reference.
-
-    Raises:
-        InputError: if nothing of the study is computed.
+    `jobs` are those of the results and `default` those of the reference. An `InputError` says that
+    nothing of the study is computed.
     """
     study, current, reference, differences = verified
     runs = _runs(current, reference, {item.place for item in differences})
@@ -104,7 +92,17 @@ def issue_receipt(
         },
         runs=runs,
         differences=len(differences),
-        listed=[_listed(item) for item in differences[:MOST_LISTED]],
+        listed=[
+            Listed(
+                place=_shareable(item.place),
+                quantity=_shareable(item.quantity),
+                reference=_shareable(item.reference),
+                found=_shareable(item.found),
+                difference=item.difference if math.isfinite(item.difference) else None,
+                tolerance=item.tolerance,
+            )
+            for item in differences[:MOST_LISTED]
+        ],
     )
 
 
@@ -147,17 +145,6 @@ def _runs(current: Bundle, reference: Bundle, places: set[str]) -> dict[str, Run
             agreement=agreement,
         )
     return found
-
-
-def _listed(item: Difference) -> Listed:
-    return Listed(
-        place=_shareable(item.place),
-        quantity=_shareable(item.quantity),
-        reference=_shareable(item.reference),
-        found=_shareable(item.found),
-        difference=item.difference if math.isfinite(item.difference) else None,
-        tolerance=item.tolerance,
-    )
 
 
 def _shareable(text: str) -> str:

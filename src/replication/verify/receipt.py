@@ -52,30 +52,25 @@ Agreement = Literal["bit for bit", "within tolerance", "differ"]
 
 
 class Signature(Strict):
-    """Signature of the person who verified."""
+    """Name, ORCID or URL of the person who verified, if the receipt may have it."""
 
     by: Annotated[Line, Field(min_length=1)] | None
-    """Name, ORCID or URL."""
 
 
 class Code(Strict):
-    """The state of the code, as git knows it."""
+    """Commit of the code, and whether files that git knows were changed after it."""
 
     commit: str = Field(pattern="^[0-9a-f]{40}$")
-    """Hash of the commit."""
     dirty: bool
-    """True if files that git knows were changed after the commit."""
 
 
 class Machine(Strict):
-    """Machine that computed the results."""
+    """Machine that computed: processors with the same text compute the same bits."""
 
     processor: Annotated[Plain, Field(min_length=1)]
-    """Name and model of the processor: processors with the same text compute the same bits."""
     emulated: dict[Plain, Plain]
     """Emulated processor, by the environment variable that sets it."""
     cores: int = Field(ge=1)
-    """Number of logical cores that the operating system sees."""
     system: Annotated[Plain, Field(min_length=1)]
     """Name of the operating system and of its C library."""
     gpu: Plain | None
@@ -88,27 +83,22 @@ class Judgement(Strict):
     verdict: Literal[Outcome, "contradicted", "no effect", "inconclusive"]
     """The verdict, or one by the rules of earlier references."""
     seeds: Amount
-    """Number of seeds behind each comparison."""
     comparisons: Amount
     """Number of comparisons that count."""
     holding: Amount
-    """Number of those comparisons that hold."""
     decisions: Digest
     """Digest of the decisions of all comparisons, by name."""
     lowest: Estimate | None
     """Least estimate of a comparison; none if the claim could not be measured."""
     highest: Estimate | None
-    """Largest estimate of a comparison."""
     agrees: bool
     """True if all except the estimates is as in the reference that was compared with."""
 
     @classmethod
     def of(cls, verdict: Verdict, reference: Verdict | None) -> "Judgement":
         """Return a verdict in short, compared with that of the reference, if it has one."""
-        estimates = [
-            min(max(item.estimate, -LARGEST_ESTIMATE), LARGEST_ESTIMATE)
-            for item in verdict.comparisons
-        ]
+        bound = LARGEST_ESTIMATE
+        estimates = [min(max(item.estimate, -bound), bound) for item in verdict.comparisons]
         short = cls(
             verdict=verdict.verdict,
             seeds=verdict.seeds,
@@ -124,55 +114,42 @@ class Judgement(Strict):
 
     def is_same(self, other: "Judgement") -> bool:
         """Say whether verdict, seeds and the decision of each comparison are the same."""
-        names = {"verdict", "seeds", "comparisons", "holding", "decisions"}
-        return self.model_dump(include=names) == other.model_dump(include=names)
+        estimates = {"lowest", "highest", "agrees"}
+        return self.model_dump(exclude=estimates) == other.model_dump(exclude=estimates)
 
 
 class Runs(Strict):
-    """The fingerprints of an experiment's runs in short."""
+    """Runs of an experiment: seeds as `1-10,12`, number, agreement with those of the reference."""
 
     seeds: str = Field(max_length=10_000, pattern="^[0-9,-]+$")
-    """Seeds that were run, as `1-10,12`."""
     number: Amount
-    """Number of runs: a seed can have several."""
     digest: Digest
     """Digest of the seed and the digest of every run."""
     agreement: Agreement
-    """Agreement with the same runs of the reference."""
 
 
 class Listed(Strict):
-    """One difference; see `Difference`."""
+    """One difference, see `Difference`; a distance that is not finite is left out."""
 
     place: Line
-    """Name of the table."""
     quantity: Line
-    """Name of the value in the table."""
     reference: Line
-    """Expected value."""
     found: Line
-    """Found value."""
     difference: float | None
-    """Distance of a number from the expected one; none if it is not finite."""
     tolerance: Tolerance
-    """Name of the class of comparison."""
 
 
 class Receipt(Strict):
-    """Findings of a verification of one study."""
+    """Findings of a verification of one study; receipts of another format are refused."""
 
     format: Literal[1] = 1
-    """Number of the receipt's format; receipts of another format are refused."""
     study: Name
-    """Name of the study."""
     date: AwareDatetime
-    """Time of the verification, to the second."""
     by: Line | None
     """Name, ORCID or URL of the person who verified, see `Signature`."""
     code: Code | None
     """State of the code, if git knows it."""
     machine: Machine
-    """Machine that computed."""
     packages: dict[Plain, Plain]
     """Version of Python and of every package that a number or a figure depends on."""
     reference: Digest
@@ -186,9 +163,8 @@ class Receipt(Strict):
     runs: dict[Line, Runs]
     """Computed runs, by experiment."""
     differences: Amount
-    """Number of differences."""
+    """Number of differences; the first ones are listed."""
     listed: list[Listed]
-    """First differences."""
     checksum: Digest | None = Field(default=None, exclude=True)
     """Digest in receipts of earlier versions; nothing depends on it."""
 

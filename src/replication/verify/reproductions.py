@@ -24,8 +24,6 @@ CLOCK_TOLERANCE = timedelta(days=1)
 """Allowed difference between the clocks of two machines."""
 COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
 """Columns of a table of receipts."""
-SUMMARY_COLUMNS = ("study", "processor", "torch", "receipts", "latest", "its verdicts", "its runs")
-"""Columns of a table with a row per study, processor and version of PyTorch."""
 
 
 class Reproduction(NamedTuple):
@@ -107,7 +105,7 @@ def all_reproductions(root: Path) -> list[Reproduction]:
     Raises:
         InputError: one sentence, if a receipt is damaged, of another study or of the future.
     """
-    studies = sorted({path.parent.name for path in (root / FOLDER).glob("*/*.json")})
+    studies = sorted({path.parent.name for path in (root / FOLDER).glob("*/[!.]*.json")})
     found = [item for study in studies for item in reproductions(root, study)]
     # Only here, where receipts are let in: pages must not depend on the clock.
     for receipt, *_ in found:
@@ -138,22 +136,6 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
     return [Reproduction.of(receipt, present, verdicts) for receipt in receipts]
 
 
-def summary_rows(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
-    """Return the rows of a table with the columns `SUMMARY_COLUMNS`, in the order of `found`.
-
-    Receipts of other settings are not counted: their verdicts are about other results.
-    """
-    alike: dict[tuple[str, ...], list[Reproduction]] = {}
-    for item in _of_default_settings(found):
-        alike.setdefault((item.receipt.study, item.computed_on, item.torch), []).append(item)
-    rows = []
-    for kind, items in alike.items():
-        last = items[-1]
-        date = f"{last.receipt.date:%Y-%m-%d}"
-        rows.append((*kind, str(len(items)), date, last.verdicts, last.runs))
-    return rows
-
-
 def verdicts_of_others(found: Sequence[Reproduction]) -> dict[str, list[dict[str, Any]]]:
     """Return what receipts say of each claim: an entry per verdict, processor and PyTorch.
 
@@ -162,8 +144,10 @@ def verdicts_of_others(found: Sequence[Reproduction]) -> dict[str, list[dict[str
     an earlier statement of the claim.
     """
     alike: dict[tuple[str, bool, str, str, str], list[tuple[Receipt, Judgement]]] = {}
-    for item in _of_default_settings(found):
-        for claim, judged in item.receipt.verdicts.items():
+    for item in found:
+        # Verdicts at other settings are about other results.
+        is_default = item.receipt.settings == "default"
+        for claim, judged in item.receipt.verdicts.items() if is_default else ():
             kind = (claim, claim in item.restated, judged.verdict, item.computed_on, item.torch)
             alike.setdefault(kind, []).append((item.receipt, judged))
     told: dict[str, list[dict[str, Any]]] = {}
@@ -194,8 +178,4 @@ def receipt_files(root: Path, study: str) -> list[Path]:
 
 
 def _receipt_paths(root: Path, study: str) -> list[Path]:
-    return sorted((root / FOLDER / study).glob("*.json"))
-
-
-def _of_default_settings(found: Sequence[Reproduction]) -> list[Reproduction]:
-    return [item for item in found if item.receipt.settings == "default"]
+    return sorted((root / FOLDER / study).glob("[!.]*.json"))

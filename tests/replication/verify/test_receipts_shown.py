@@ -18,10 +18,8 @@ from replication.verify.receipt import write_receipt
 from replication.verify.reproductions import (
     COLUMNS,
     FOLDER,
-    SUMMARY_COLUMNS,
     all_reproductions,
     reproductions,
-    summary_rows,
     verdicts_of_others,
 )
 
@@ -54,14 +52,14 @@ def test_emulation_and_disagreement_are_marked(root, monkeypatch):
     assert own["runs"] == emulated["runs"] == "15 bit for bit"
 
 
-def test_a_document_has_a_row_per_processor(root):
-    earlier = told().model_copy(update={"date": datetime(2026, 1, 31, tzinfo=UTC)})
+def test_a_document_has_a_row_per_receipt(root):
+    earlier = told().model_copy(update={"date": datetime(2026, 1, 31, tzinfo=UTC), "by": "`a`|\\b"})
     write_receipt(root / FOLDER / STUDY / "2026-01-30-epyc.json", earlier)
-    head, _, row = reproduction_lines(all_reproductions(root))
-    assert head == f"| {' | '.join(SUMMARY_COLUMNS)} |"
-    assert row.startswith(f"| {STUDY} | `{told().machine.processor}` | `")
-    (latest,) = {item.receipt.date for item in all_reproductions(root)} - {earlier.date}
-    assert row.endswith(f"| 2 | {latest:%Y-%m-%d} | 3 of 3 agree | 15 bit for bit |")
+    head, _, first, second = reproduction_lines(all_reproductions(root))
+    assert head == f"| study | {' | '.join(COLUMNS)} |"
+    assert first.startswith(f"| {STUDY} | 2026-01-31 | `{told().machine.processor}` | `")
+    assert first.endswith("| full | 3 of 3 agree | 15 bit for bit | ` a \\b` |")
+    assert second.endswith(f"| full | 3 of 3 agree | 15 bit for bit | `{BY}` |")
     assert reproduction_lines([]) == ["None has been sent in yet."]
 
 
@@ -105,14 +103,6 @@ def test_a_receipt_of_an_earlier_statement_is_no_other_verdict(tmp_path, monkeyp
     html = page.html()
     assert "Judged again: an earlier statement 1 time<" in html
     assert "with other verdicts" not in html
-
-
-def test_receipts_of_other_settings_are_not_summed_up(root):
-    other = told().model_copy(update={"settings": "0" * 16})
-    write_receipt(root / FOLDER / STUDY / "2026-02-01-other.json", other)
-    found = reproductions(root, STUDY)
-    assert len(found) == 2
-    assert [row[3] for row in summary_rows(found)] == ["1"]
 
 
 def test_verdicts_of_others_are_counted_by_machine_and_version(root):
