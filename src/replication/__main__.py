@@ -15,7 +15,6 @@ from replication.base.installation import (
 )
 
 COMMANDS = {
-    "fetch": "replication.run.fetch",
     "generate": "replication.documents.generate",
     "new": "replication.new.command",
     "power": "replication.verify.power",

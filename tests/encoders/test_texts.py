@@ -302,13 +302,12 @@ def test_training_samples_that_the_test_set_repeats_are_left_out(published):
 
 
 def test_the_registry_names_every_file():
-    found = {each.name: each for each in find_datasets([Path(settings.__file__).parent])}
+    found = find_datasets([Path(settings.__file__).parent])
     public = {name: files for name, files in TEXT_FILES.items() if name not in GIVEN}
     for name, files in public.items():
-        assert sorted(found[name].dataset.names) == sorted(files)
-        assert TextChoice(name=name).sources == tuple(f"{found[name].folder}/{f}" for f in files)
-        assert {*TextChoice(name=name).sources} == {*found[name].outputs}
+        assert {*found[name].downloads} == {*files}
+        assert {*TextChoice(name=name).sources} == {*found[name].paths(name)}
     for name in ("minilm", "mpnet", "roberta"):
-        assert {*EncoderChoice(name=name).sources} == {*found[name].outputs}
+        assert {*EncoderChoice(name=name).sources} == {*found[name].paths(name)}
     assert {*found} == {*public, "minilm", "mpnet", "roberta"}
     assert TextChoice(name="cr", folder="my").sources == ("my/custrev.all",)

@@ -1,25 +1,26 @@
 # Rules that fetch data sets. A job that needs a data set has its files as inputs.
 from replication.study.datasets import dataset_folders, find_datasets
 
-# Local rules, on a cluster, too: its other machines may have no network.
-for fetched in checked(find_datasets, dataset_folders()):
+# Local rules, on a cluster, too: its other machines may have no network. Checksums say what the files
+# hold, so no other code of the download brings others.
+for name, dataset in checked(find_datasets, dataset_folders()).items():
 
     rule:
         name:
-            f"dataset_{fetched.name}"
+            f"dataset_{name}"
         output:
-            fetched.outputs,
+            dataset.paths(name),
         log:
-            f"logs/datasets/{fetched.name}.log",
+            f"logs/datasets/{name}.log",
         localrule: True
         params:
             python=python,
-            code=code_digests(("replication.run.fetch",)),
-            content=fetched.dataset.content.model_dump_json(exclude_defaults=True),
+            content=dataset.model_dump_json(
+                include={"archive", "files", "offline"}, exclude_defaults=True
+            ),
             folder=subpath(output[0], parent=True),
-            offline=fetched.dataset.offline,
         message:
             "Fetching {output} (log: {log})"
         shell:
             "{params.python:q} -m replication.run.fetch --settings {params.content:q}"
-            f" --folder {{params.folder:q}} --offline {{params.offline:q}}{LOGGED}"
+            f" --folder {{params.folder:q}}{LOGGED}"

@@ -27,7 +27,6 @@ try:
     from replication.report.captions import Captions, category_name
     from replication.plan.other_settings import note_on_replaced, refuse_other_settings
     from replication.plan.slurm import prepare_run
-    from replication.base.code_digest import code_digests
     from replication.plan.rule_inputs import RuleFunctions, in_script, name_pattern
     from replication.study.studies import find_studies
     from replication.plan.targets import (

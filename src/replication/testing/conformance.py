@@ -193,7 +193,7 @@ def check_everything_is_described(small: Small) -> None:
     for method in registry.methods:
         unknown = {*method.figures} - {*registry.figures}
         assert not unknown, f"methods: {', '.join(unknown)} is no figure"
-    quoted = [item.dataset.quoted for item in find_datasets([small.study.folder])]
+    quoted = [each.quoted for each in find_datasets([small.study.folder]).values()]
     unknown = {name for each in quoted if each for name in each.figures} - {*small.parts.figures}
     assert not unknown, f"datasets.yaml: quoted: {', '.join(unknown)} is no figure"
     readme = small.study.readme

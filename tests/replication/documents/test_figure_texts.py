@@ -22,7 +22,10 @@ FIGURES = [(study, name) for study in find_references(ROOT) for name in JOBS.stu
 @pytest.mark.parametrize(
     ("caption", "message"),
     [
-        ("Of {{ table.half_lives.max() }}.", "example: figure fig2: caption: cannot be cited: unk"),
+        (
+            "Of {{ table.half_lives.max() }}.",
+            "fig2: caption: cannot be cited: 'pandas.DataFrame object' has no attribute 'half_l",
+        ),
         ("Of {{ table.half_life.max( }}.", "example: figure fig2: caption: cannot be cited: unexp"),
         ("Of 31 seeds.", "example: figure fig2: the number in 'Of 31 seeds.' is typed; cite it"),
     ],

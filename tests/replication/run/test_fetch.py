@@ -1,290 +1,160 @@
-"""Fetching a data set from a real server: whole, interrupted, wrong, absent."""
+"""Fetching a data set from a real server: whole, interrupted, wrong, absent, several at once."""
 
+import gc
 import hashlib
 import os
-import random
+import resource
+import signal
 import socket
+import subprocess
+import sys
+import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import pooch
 import pytest
-from archive_server import CONTENT, WHOLE, ArchiveServer, archive_of, left, texts, zipped
-from fetching import OFFLINE, SIZE, assert_advice, fetch, refusal, serve, served_archive
+from archive_server import CERTIFICATE, CONTENT, TEXTS, WHOLE, ArchiveServer, archive_of, left
 
 from replication.base.errors import InputError
-from replication.run.fetch import fetch as fetch_content
-from replication.study.datasets import Content, Download, Member
+from replication.run.fetch import fetch
+from replication.study.datasets import Archive, Content, Download
+
+# Pooch leaves the connection of a failed request to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+OFFLINE = "set the.key to a folder"
 
 
 @pytest.fixture
 def server(monkeypatch):
-    yield from serve(monkeypatch)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(CERTIFICATE))
+    monkeypatch.setattr(pooch.core.time, "sleep", lambda _: None)
+    with ArchiveServer(CONTENT) as server:
+        yield server
+    gc.collect()  # while the warnings of this file are ignored
 
 
 @pytest.fixture
-def archive(server):
-    return served_archive(server)
-
-
-def test_whole_download(server, archive, tmp_path):
-    fetch(archive, tmp_path / "new/folder")
-    assert left(tmp_path / "new/folder") == WHOLE
-    assert server.asked == [None]
-    assert server.sent == SIZE
-    assert server.agents == {"transformer-dynamics"}
-
-
-def test_unpacking_again_needs_no_network(server, archive, tmp_path):
-    fetch(archive, tmp_path)
-    (tmp_path / "train.txt").unlink()
-    fetch(archive, tmp_path)
-    assert left(tmp_path) == WHOLE
-    assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_interrupted_download_goes_on_where_it_stopped(server, archive, tmp_path, seed):
-    server.stops_at = random.Random(seed).randrange(100_000, SIZE)
-    message = refusal(archive, tmp_path)
-    part = tmp_path / "texts-v1.zip.part"
-    have = part.stat().st_size
-    assert f"the download stopped at {have} of {SIZE} bytes" in message
-    assert_advice(message, tmp_path)
-    # Of what was sent, at most one piece and the bytes under way are lost.
-    assert server.stops_at - (1 << 17) <= have <= server.stops_at
-    assert left(tmp_path) == {part.name: CONTENT[:have]}
-    server.stops_at, server.sent = None, 0
-    fetch(archive, tmp_path)
-    assert server.asked == [None, f"bytes={have}-"]
-    assert server.sent == SIZE - have
-    assert left(tmp_path) == WHOLE
-
-
-def test_every_interruption_gets_further(server, archive, tmp_path):
-    for stop in (200_000, 400_000):
-        server.stops_at = stop
-        refusal(archive, tmp_path)
-    server.stops_at = None
-    fetch(archive, tmp_path)
-    assert left(tmp_path) == WHOLE
-
-
-def test_server_that_cannot_send_parts_sends_all(server, archive, tmp_path):
-    server.ranges = False
-    (tmp_path / "texts-v1.zip.part").write_bytes(CONTENT[:100_000])
-    fetch(archive, tmp_path)
-    assert server.asked == ["bytes=100000-"]
-    assert server.sent == SIZE
-    assert left(tmp_path) == WHOLE
-
-
-def test_part_that_begins_before_what_was_asked_is_placed_right(server, archive, tmp_path):
-    server.shift = -1000
-    (tmp_path / "texts-v1.zip.part").write_bytes(CONTENT[:100_000])
-    fetch(archive, tmp_path)
-    assert server.sent == SIZE - 99_000
-    assert left(tmp_path) == WHOLE
-
-
-def test_part_that_begins_after_what_was_asked_is_refused(server, archive, tmp_path):
-    server.shift = 1000
-    part = tmp_path / "texts-v1.zip.part"
-    part.write_bytes(CONTENT[:100_000])
-    assert "the server answered 206" in refusal(archive, tmp_path)
-    assert left(tmp_path) == {part.name: CONTENT[:100_000]}
-
-
-def test_download_that_only_lacked_its_name(server, archive, tmp_path):
-    """Killed after the last byte."""
-    (tmp_path / "texts-v1.zip.part").write_bytes(CONTENT)
-    fetch(archive, tmp_path)
-    assert left(tmp_path) == WHOLE
-    assert server.asked == []
-
-
-@pytest.mark.parametrize("length", [SIZE - 200_000, SIZE, SIZE + 10])
-def test_partial_download_of_something_else_is_deleted(server, archive, tmp_path, length):
-    other = zipped(texts(seed=1)) + bytes(200_000)
-    (tmp_path / "texts-v1.zip.part").write_bytes(other[:length])
-    message = refusal(archive, tmp_path)
-    assert f"expected {SIZE} bytes with sha256 {archive.sha256}; it is deleted now" in message
-    assert_advice(message, tmp_path)
-    assert left(tmp_path) == {}
-    fetch(archive, tmp_path)
-    assert left(tmp_path) == WHOLE
-
-
-@pytest.mark.parametrize("longer", [b"", bytes(10_000_000)])
-def test_wrong_checksum(server, archive, tmp_path, longer):
-    server.content = CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]) + longer
-    # Buffers between the two take megabytes that nobody reads.
-    server.rests_at = SIZE + 1_000_000
-    message = refusal(archive, tmp_path)
-    assert f"texts-v1.zip.part: has {SIZE if not longer else ''}" in message
-    assert_advice(message, tmp_path)
-    assert left(tmp_path) == {}
-    assert server.sent < SIZE + 5_000_000, "an endless answer is not read to its end"
-
-
-def test_web_page_instead_of_the_file(server, archive, tmp_path):
-    server.content = b"<!DOCTYPE html><title>Log in</title>" + bytes(SIZE)
-    message = refusal(archive, tmp_path)
-    assert "sent no zip file but what begins with b'<!DOCTYPE html><title>Log in" in message
-    assert_advice(message, tmp_path)
-    assert left(tmp_path) == {}
-
-
-@pytest.mark.parametrize("announced", [True, False])
-def test_truncated_file(server, archive, tmp_path, announced):
-    server.content, server.announces_length = CONTENT[:300_000], announced
-    message = refusal(archive, tmp_path)
-    assert f"stopped at 300000 of {SIZE} bytes (the server ended it)" in message
-    assert_advice(message, tmp_path)
-    assert left(tmp_path) == {"texts-v1.zip.part": CONTENT[:300_000]}
-
-
-@pytest.mark.parametrize(
-    ("status", "said"), [(403, "403 Forbidden"), (404, "404 Not Found"), (500, "500 Internal")]
-)
-def test_error_of_the_server(server, archive, tmp_path, status, said):
-    server.status = status
-    message = refusal(archive, tmp_path)
-    assert message.startswith(f"{server.url}: the download stopped at 0 of {SIZE} bytes")
-    assert f"(the server answered {said}" in message
-    assert_advice(message, tmp_path)
-    assert left(tmp_path) == {}
-
-
-def test_no_server(tmp_path):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        url = f"https://localhost:{closed.getsockname()[1]}/texts-v1.zip"
-        message = refusal(archive_of(url, CONTENT), tmp_path)
-    assert "(Connection refused)" in message
-    assert_advice(message, tmp_path)
-
-
-def test_no_such_host(tmp_path):
-    message = refusal(archive_of("https://nowhere.invalid/texts-v1.zip", CONTENT), tmp_path)
-    assert message.startswith("https://nowhere.invalid/texts-v1.zip: the download stopped at 0 of")
-    assert_advice(message, tmp_path)
-
-
-def test_server_that_nobody_vouches_for(server, archive, tmp_path, monkeypatch):
-    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
-    message = refusal(archive, tmp_path)
-    assert "certificate verify failed" in message
-    assert server.sent == 0
-
-
-def test_certificates_that_are_not_there(archive, tmp_path, monkeypatch):
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/nowhere.pem")
-    message = refusal(archive, tmp_path)
-    assert "invalid path: /nowhere.pem); check the network" in message
-
-
-def test_redirect_is_followed_but_not_away_from_https(server, archive, tmp_path):
-    with ArchiveServer(CONTENT) as other:
-        server.redirect = other.url.replace("https:", "http:")
-        assert "http://localhost" in refusal(archive, tmp_path)
-        assert other.asked == []
-        server.redirect = other.url
-        fetch(archive, tmp_path)
-    assert left(tmp_path) == WHOLE
-
-
-def test_archive_put_there_by_hand(server, archive, tmp_path):
-    (tmp_path / "texts-v1.zip").write_bytes(CONTENT)
-    fetch(archive, tmp_path)
-    assert left(tmp_path) == WHOLE
-    assert server.asked == []
-
-
-def test_wrong_archive_put_there_by_hand_is_named_and_kept(server, archive, tmp_path):
-    (tmp_path / "texts-v1.zip").write_bytes(CONTENT[:-1])
-    message = refusal(archive, tmp_path)
-    assert f"texts-v1.zip: has {SIZE - 1} bytes with sha256" in message
-    assert message.endswith("delete it and run the same command again")
-    assert left(tmp_path) == {"texts-v1.zip": CONTENT[:-1]}
-
-
-def test_a_link_in_the_place_of_a_download_is_not_followed(server, archive, tmp_path):
-    own = tmp_path / "own.txt"
-    own.write_text("mine")
-    folder = tmp_path / "found"
-    folder.mkdir()
-    part = folder / "texts-v1.zip.part"
-    for link in (part.symlink_to, part.hardlink_to):
-        link(own)
-        assert f"{part}: is a link, and a download would" in refusal(archive, folder)
-        part.unlink()
-    part.symlink_to(tmp_path / "nowhere")
-    assert f"{part}: is a link, and a download would" in refusal(archive, folder)
-    part.unlink()
-    # The members' own places are taken by files, and what a link led to stays.
-    (folder / "train.txt").symlink_to(own)
-    fetch(archive, folder)
-    assert left(folder) == WHOLE
-    assert own.read_text() == "mine"
-    assert not (tmp_path / "nowhere").exists()
-
-
-@pytest.mark.parametrize("name", ["texts-v1.zip", "texts-v1.zip.part", "train.txt"])
-def test_what_is_no_file_is_named(server, archive, tmp_path, name):
-    (tmp_path / name).mkdir()
-    message = refusal(archive, tmp_path)
-    assert message == f"{tmp_path}/{name}: is no file; move it away and run the same command again"
-    (tmp_path / name).rmdir()
-    os.mkfifo(tmp_path / name)
-    assert refusal(archive, tmp_path) == message
-    assert server.asked == []
-
-
-def test_folder_that_is_a_file(server, archive, tmp_path):
-    (tmp_path / "file").write_text("")
-    message = refusal(archive, tmp_path / "file")
-    assert message.startswith(f"{tmp_path}/file: cannot be used (File exists); make room or allow")
-    assert server.asked == []
+def content(server) -> Content:
+    """The server's archive."""
+    return packed(archive_of(server.url, CONTENT))
 
 
 @pytest.fixture
-def files(server: ArchiveServer) -> Content:
+def files(server) -> Content:
     """Two files that are not packed."""
-    url = server.url.replace("texts-v1.zip", "words")
-    digest = hashlib.sha256(CONTENT).hexdigest()
+    url, digest = server.url, hashlib.sha256(CONTENT).hexdigest()
     return Content(files={
-        name: Download(url=f"{url}/{name}", sha256=digest, bytes=SIZE) for name in ("a.tsv", "b")
+        name: Download(url=url, sha256=digest, bytes=len(CONTENT)) for name in ("a.tsv", "b")
     })  # fmt: skip
 
 
-def test_files_that_are_not_packed(server, files, tmp_path):
-    fetch_content(files, tmp_path / "new")
-    assert left(tmp_path / "new") == {"a.tsv": CONTENT, "b": CONTENT}
-    assert server.asked == [None, None]
-    fetch_content(files, tmp_path / "new")
-    assert server.asked == [None, None], "what is there is not fetched again"
+def packed(archive: Archive, **changes: object) -> Content:
+    return Content(archive=archive.model_copy(update=changes), offline=OFFLINE)
 
 
-def test_files_that_are_not_packed_go_on_one_by_one(server, files, tmp_path):
-    (tmp_path / "a.tsv").write_bytes(CONTENT)
-    server.stops_at = 300_000
+def refusal(content: Content, folder: Path) -> str:
+    """The one sentence that a user reads."""
     with pytest.raises(InputError) as caught:
-        fetch_content(files, tmp_path, OFFLINE)
-    have = (tmp_path / "b.part").stat().st_size
-    assert f"/words/b: the download stopped at {have} of {SIZE} bytes" in caught.value.message
-    assert caught.value.message.endswith(f"put the file at {tmp_path}/b by hand, or {OFFLINE}")
-    server.stops_at = None
-    fetch_content(files, tmp_path)
-    assert server.asked == [None, f"bytes={have}-"]
-    assert left(tmp_path) == {"a.tsv": CONTENT, "b": CONTENT}
+        fetch(content, folder)
+    assert "\n" not in caught.value.message
+    return caught.value.message
 
 
-def test_a_file_with_another_content_is_refused(server, files, tmp_path):
+def program(content: Content, folder: Path, **process: Any) -> subprocess.Popen[str]:
+    words = ["--settings", content.model_dump_json(), "--folder", str(folder)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "replication.run.fetch", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **process,
+    )  # fmt: skip
+
+
+def test_an_archive_is_downloaded_once(server, content, tmp_path):
+    fetch(content, tmp_path / "new/folder")
+    assert left(tmp_path / "new/folder") == WHOLE
+    (tmp_path / "new/folder/train.txt").unlink()
+    fetch(content, tmp_path / "new/folder")
+    assert left(tmp_path / "new/folder") == WHOLE
+    assert server.agents == ["transformer-dynamics"]
+
+
+def test_an_archive_that_somebody_put_there_is_taken_if_it_is_the_right_one(
+    server, content, tmp_path
+):
+    (tmp_path / "texts-v1.zip").write_bytes(CONTENT)
+    fetch(content, tmp_path)
+    assert server.agents == []
+    (tmp_path / "texts-v1.zip").write_bytes(CONTENT[:-1])
+    fetch(content, tmp_path)
+    assert len(server.agents) == 1
+    assert left(tmp_path) == WHOLE
+
+
+def test_files_that_are_not_packed(server, files, tmp_path):
     (tmp_path / "a.tsv").write_bytes(CONTENT)
-    server.content = bytes(SIZE)
-    with pytest.raises(InputError, match=r"b\.part: has \d+ bytes with sha256"):
-        fetch_content(files, tmp_path)
-    assert left(tmp_path) == {"a.tsv": CONTENT}
+    fetch(files, tmp_path)
+    assert left(tmp_path) == {"a.tsv": CONTENT, "b": CONTENT}
+    assert len(server.agents) == 1, "what is there is not fetched again"
+
+
+def test_a_connection_that_breaks_once_is_no_failure(server, content, tmp_path):
+    server.breaks = 1
+    fetch(content, tmp_path)
+    assert left(tmp_path) == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"status": 404}, "404 Client Error: Not Found for url"),
+        ({"status": 500}, "500 Server Error: Internal Server Error for url"),
+        ({"breaks": 9}, "IncompleteRead"),
+        ({"content": CONTENT[:-1] + b"x"}, "the server sent another file than the one with this"),
+        ({"content": b"<!DOCTYPE html><title>Log in</title>"}, "the server sent another file"),
+    ],
+)
+def test_a_fault_of_the_server_is_one_sentence(server, content, tmp_path, fault, said):
+    for name, value in fault.items():
+        setattr(server, name, value)
+    message = refusal(content, tmp_path)
+    assert message.startswith(f"{server.url}: cannot be fetched ({said}")
+    assert message.endswith(
+        "); check the network and the room on the disk and run the same command again, or put the"
+        f" file at {tmp_path}/texts-v1.zip by hand, or {OFFLINE}"
+    )
+    assert left(tmp_path) == {}
+
+
+def test_no_server(server, content, tmp_path):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"https://localhost:{closed.getsockname()[1]}/texts-v1.zip"
+        assert "(Connection refused);" in refusal(packed(archive_of(url, CONTENT)), tmp_path)
+
+
+def test_certificates_that_nobody_trusts_or_that_are_not_there(content, tmp_path, monkeypatch):
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/nowhere.pem")
+    assert "invalid path: /nowhere.pem);" in refusal(content, tmp_path)
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
+    assert "certificate verify failed" in refusal(content, tmp_path)
+
+
+def test_a_folder_that_is_a_file(server, content, tmp_path):
+    (tmp_path / "file").write_text("")
+    message = refusal(content, tmp_path / "file")
+    assert message.startswith(f"{server.url}: cannot be fetched (Not a directory);")
+
+
+def test_an_archive_that_lacks_a_member_or_is_none(server, content, tmp_path):
+    lacking = packed(content.archive, files={"test.txt": "elsewhere/words.test.tokens"})
+    assert refusal(lacking, tmp_path) == (
+        f"{tmp_path}/texts-v1.zip: cannot be unpacked (There is no item named"
+        " 'elsewhere/words.test.tokens' in the archive); correct the registry of data sets"
+    )
+    server.content = CONTENT[:100_000]
+    message = refusal(packed(archive_of(server.url, server.content)), tmp_path)
+    assert "cannot be unpacked (File is not a zip file); correct the registry" in message
 
 
 @pytest.fixture
@@ -307,17 +177,51 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_wheel_is_fetched_by_pip(index, tmp_path):
     content = next(index.iterdir()).read_bytes()
     wheel = archive_of("pkg:pypi/some-words@1.0", content)
-    wheel = wheel.model_copy(update={"files": {"a.txt": Member(path="words/a.txt")}})
-    fetch(wheel, tmp_path / "found")
+    fetch(packed(wheel, files={"a.txt": "words/a.txt"}), tmp_path / "found")
     assert left(tmp_path / "found") == {"some-words@1.0.whl": content, "a.txt": b"a"}
-    message = refusal(wheel.model_copy(update={"sha256": 64 * "0"}), tmp_path / "other")
-    assert f"with sha256 {64 * '0'}; it is deleted now; check the index of pip, or put" in message
-    assert left(tmp_path / "other") == {}
 
 
 def test_a_wheel_that_pip_does_not_find(index, tmp_path):
-    message = refusal(archive_of("pkg:pypi/some-words@2.0", CONTENT), tmp_path / "found")
-    assert message.startswith("pkg:pypi/some-words@2.0: pip cannot download it (ERROR: No matching")
-    path = tmp_path / "found/some-words@2.0.whl"
-    assert message.endswith(f"command again, or put the file at {path} by hand, or {OFFLINE}")
+    message = refusal(packed(archive_of("pkg:pypi/some-words@2.0", CONTENT)), tmp_path / "found")
+    assert message.startswith(
+        "pkg:pypi/some-words@2.0: cannot be fetched (pip: ERROR: No matching distribution found"
+    )
+    assert f"put the file at {tmp_path}/found/some-words@2.0.whl by hand, or" in message
     assert left(tmp_path / "found") == {}
+
+
+def test_several_processes_and_a_kill_leave_whole_files(server, content, tmp_path):
+    server.goes_on.clear()
+    killed, *others = (program(content, tmp_path) for _ in range(3))
+    while killed.poll() is None and len(server.agents) < 3:
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert not {*left(tmp_path)} & {*WHOLE}
+    server.goes_on.set()
+    outputs = [process.communicate()[0] for process in others]
+    assert [process.returncode for process in others] == [0, 0], outputs
+    assert "100%" in outputs[0], "progress is shown"
+    assert left(tmp_path).items() >= WHOLE.items()
+
+
+@pytest.mark.parametrize(
+    ("room", "said", "kept"),
+    [
+        (100_000, "cannot be fetched (File too large); check the network and the room", set()),
+        (len(CONTENT) + 1000, "train.txt: cannot be written (File too large)", {"texts-v1.zip"}),
+    ],
+)
+def test_a_disk_that_refuses(content, tmp_path, room, said, kept):
+    assert len(TEXTS["train"]) > len(CONTENT) + 1000
+    limit = (room, resource.RLIM_INFINITY)
+    process = program(
+        content, tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    )
+    output, _ = process.communicate()
+    assert process.returncode == 1
+    assert said in output
+    assert "Traceback" not in output
+    assert {*left(tmp_path)} == kept
+    fetch(content, tmp_path)
+    assert left(tmp_path) == WHOLE

@@ -191,8 +191,8 @@ OVERLAYS = {
     "  texts: {mine: {label: L, title: T, drawn: D, caption: 'Of {{ n_seeds.'}}":
         "example > texts > mine > caption: line 1 cannot be read: expected name",
     "example:\n  figures: {mine: {kind: fig1, experiment: printed}}\n"
-    "  texts: {mine: {label: L, title: T, drawn: D, caption: '{{ 1 | center(9) }}'}}":
-        "mine > caption: line 1 cannot be read: No filter named 'center'",
+    "  texts: {mine: {label: L, title: T, drawn: D, caption: '{{ 1 | centred(9) }}'}}":
+        "mine > caption: line 1 cannot be read: No filter named 'centred'",
     "example: {texts: {fig2: {label: L, title: T, drawn: D, caption: C}}}":
         "example > texts > fig2: the registry already describes this figure; choose another",
     # Tables as printed
