@@ -49,12 +49,7 @@ LACK_OF_MEMORY = re.compile(
 
 
 def python_command(executable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the words that start Python for a job.
-
-    Args:
-        executable: path or name of Python.
-        environment: the user's variables.
-    """
+    """Return the words that start Python, by path or name, for a job of a user's environment."""
     changed = [word for name in KEPT_OUT if name in environment for word in ("-u", name)]
     places = environment.get("PYTHONPATH", "").split(os.pathsep)
     own = [place for place in places if place and Path(place).resolve() == SOURCE.resolve()]
@@ -82,11 +77,7 @@ def memory_limit() -> str:
 
 
 def lack_of_memory(logs: Iterable[Path]) -> str:
-    """Return which of some failed jobs probably lacked memory, and what to do; nothing if none did.
-
-    Args:
-        logs: what the jobs have written.
-    """
+    """Return which failed jobs probably lacked memory by their logs, and what to do; or nothing."""
     lacking = [
         str(path)
         for path in logs

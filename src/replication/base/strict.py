@@ -98,11 +98,7 @@ class Strict(BaseModel):
 
     @classmethod
     def parse(cls, data: Any, where: str) -> Self:
-        """Return plain data as settings.
-
-        Args:
-            data: nested mappings, lists and scalars, as read from YAML or JSON.
-            where: name of the data in an error message.
+        """Return plain data, as read from YAML, as settings; `where` names them in an error.
 
         Raises:
             InputError: one line per wrong value, each with its path of keys.
@@ -111,10 +107,7 @@ class Strict(BaseModel):
             read = cls.model_validate(data)
         except ValidationError as error:
             raise InputError(describe_error(error, where)) from None
-        wrong = [
-            f"{_place(where, path)}: {said}" for path, said in _misread_values(data, dict(read))
-        ]
-        if wrong:
+        if wrong := [f"{_place(where, path)}: {said}" for path, said in _misread(data, read)]:
             raise InputError(_join_lines(wrong))
         return read
 
@@ -128,12 +121,7 @@ class Strict(BaseModel):
 
 
 def shorten(value: object, longest: int = LONGEST_SHOWN) -> str:
-    """Return a value or a name for an error: in one line, and shortened if it is long.
-
-    Args:
-        value: the value.
-        longest: largest number of letters that is not shortened.
-    """
+    """Return a value or a name for an error: in one line, and shortened if it is long."""
     text = str(value)
     text = text if text.isprintable() else repr(text)[1:-1]
     return text if len(text) <= longest else f"{text[:longest]}..."
@@ -142,19 +130,12 @@ def shorten(value: object, longest: int = LONGEST_SHOWN) -> str:
 def unknown_key(key: str, known: list[str], noun: str = "key", nouns: str = "") -> str:
     """Return the message that a key is unknown, with the known key that was probably meant.
 
-    Args:
-        key: the unknown key.
-        known: all keys that there are.
-        noun: the kind of thing that the key names.
-        nouns: plural of the noun, if it is not the noun with an s.
+    `noun` is the kind of thing that the key names, `nouns` its plural if that is not with an s.
     """
     # Words that share only half of their letters are no misspellings of each other.
     close = difflib.get_close_matches(key[:LONGEST_SHOWN], known, n=1, cutoff=0.65)
-    hint = (
-        f"did you mean '{close[0]}'?"
-        if close
-        else f"known {nouns or noun + 's'}: {', '.join(known)}"
-    )
+    all_known = f"known {nouns or noun + 's'}: {', '.join(known)}"
+    hint = f"did you mean '{close[0]}'?" if close else all_known
     return f"unknown {noun} '{shorten(key)}'; {hint}"
 
 
@@ -182,9 +163,7 @@ def _join_lines(lines: list[str]) -> str:
     return "\n".join(lines[:MOST_ERRORS] + ([f"and {more} more"] if more > 0 else []))
 
 
-def _misread_values(
-    given: Any, read: Any, path: tuple[object, ...] = ()
-) -> Iterator[tuple[Any, str]]:
+def _misread(given: Any, read: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[Any, str]]:
     """Yield path and mistake of each value that pydantic accepts and people do not mean.
 
     These are truth values that are read as numbers, other values (1, 'yes' and 'off') that are read
@@ -194,10 +173,10 @@ def _misread_values(
         read = dict(read)
     if isinstance(given, Mapping) and isinstance(read, Mapping):
         for key in filter(read.__contains__, given):
-            yield from _misread_values(given[key], read[key], (*path, key))
+            yield from _misread(given[key], read[key], (*path, key))
     elif isinstance(given, list) and isinstance(read, list | tuple) and len(given) == len(read):
         for index, both in enumerate(zip(given, read, strict=True)):
-            yield from _misread_values(*both, (*path, index))
+            yield from _misread(*both, (*path, index))
     elif isinstance(read, bool) and not isinstance(given, bool):
         yield path, f"write true or false, without quotes (given: {shorten(repr(given))})"
     elif isinstance(given, bool) and isinstance(read, int | float) and not isinstance(read, bool):
@@ -212,8 +191,7 @@ def _message(detail: ErrorDetails) -> str:
         return f"the key {context['discriminator']} is missing"
     if detail["type"] == "union_tag_invalid":
         known = [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
-        said = unknown_key(str(context["tag"]), known, "value")
-        return f"{context['discriminator']}: {said.replace('known keys', 'known values')}"
+        return f"{context['discriminator']}: {unknown_key(str(context['tag']), known, 'value')}"
     if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
         return "must be a mapping of keys to values"
     if detail["type"] in {"string_too_short", "too_short"} and context["min_length"] == 1:

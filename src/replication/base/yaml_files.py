@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml import CSafeLoader as Loader
 
 from replication.base.errors import InputError
-
-try:
-    from yaml import CSafeLoader as Loader
-except ImportError:  # a build of PyYAML without libyaml
-    from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
 BASE_8_OR_60 = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
 """Pattern of numbers that YAML 1.1 reads as nobody means them: 010 is 8, 1:30 is 90."""
@@ -34,16 +30,14 @@ class _Loader(Loader):
 
     def construct_number(self, node: yaml.ScalarNode) -> float:
         """Refuse a number that is not written in base 10, or plainly in another one."""
+        is_int = node.tag.endswith(":int")
+        number = self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
         if BASE_8_OR_60.fullmatch(node.value):
             raise yaml.YAMLError(
-                f"{_line(node)}: YAML reads {node.value} as {self._number(node):g}; write it"
+                f"{_line(node)}: YAML reads {node.value} as {number:g}; write it"
                 " without a leading 0 and without a colon, or in quotes if it is text"
             )
-        return self._number(node)
-
-    def _number(self, node: yaml.ScalarNode) -> float:
-        is_int = node.tag.endswith(":int")
-        return self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
+        return number
 
 
 for kind in ("int", "float"):
@@ -58,11 +52,7 @@ def _line(node: yaml.Node) -> str:
 
 
 def parse_yaml(text: str, name: str) -> Any:
-    """Return the content of a document.
-
-    Args:
-        text: the document.
-        name: its name in an error message.
+    """Return the content of a document, which has a name in error messages.
 
     Raises:
         InputError: if the text is no YAML, or a part of it contains itself.
@@ -80,12 +70,10 @@ _parse_shared = cache(parse_yaml)
 
 
 def read_yaml(path: Path, *, is_shared: bool = False) -> Any:
-    """Read a document.
+    """Return the content of a file.
 
-    Args:
-        path: path of the file.
-        is_shared: whether callers with the same text may get the same object, which they must not
-            change. Each start reads the defaults several times, and parsing takes longest.
+    Callers of shared documents get the same object for the same text, and must not change it: each
+    start reads the defaults several times, and parsing takes longest.
 
     Raises:
         InputError: if the file is not there, or is no YAML.

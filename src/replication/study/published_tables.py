@@ -1,7 +1,6 @@
 """Published tables, which people type from a paper."""
 
 import csv
-from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
 
@@ -19,23 +18,14 @@ def check_published_table(path: Path, columns: tuple[str, ...]) -> None:
         InputError: names the mistake and its place.
     """
     try:
-        is_file, exists = path.is_file(), path.exists()
-    except OSError as error:
-        raise InputError(
-            f"{shorten(path)}: cannot be read ({error.strerror}); name another file"
-        ) from error
-    if not is_file:
-        kind = "is no file" if exists else "is not there"
-        raise InputError(
-            f"{path}: {kind}; name a CSV with columns {', '.join(columns) or 'as read'}"
-        )
-    try:
+        if not path.is_file():
+            wanted = ", ".join(columns) or "as read"
+            raise InputError(f"{path}: is no file; name a CSV with columns {wanted}")
         # Some editors write a signature before the first column.
         with path.open(newline="", encoding="utf-8-sig") as stream:
             table = csv.DictReader(stream, strict=True)
             found = list(table.fieldnames or ())
-            missing = [name for name in columns if name not in found]
-            if missing:
+            if missing := [name for name in columns if name not in found]:
                 raise InputError(
                     f"{path}: lacks the column(s) {', '.join(missing)}; add them, or name another"
                     " table"
@@ -48,12 +38,15 @@ def check_published_table(path: Path, columns: tuple[str, ...]) -> None:
             for row in table:
                 _check_row(row, columns, f"{path}, line {table.line_num}")
     except (OSError, ValueError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read as a CSV ({error}); correct it") from error
+        said = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{shorten(path)}: cannot be read as a CSV ({said}); correct it"
+        ) from error
     if table.line_num < 2:
         raise InputError(f"{path}: has no rows; correct it")
 
 
-def _check_row(row: dict[str, str], columns: Iterable[str], where: str) -> None:
+def _check_row(row: dict[str, str], columns: tuple[str, ...], where: str) -> None:
     if None in row:
         raise InputError(f"{where}: has more values than there are columns; correct it")
     for name in columns:
