@@ -77,15 +77,6 @@ class Content(Strict):
         return [f"results/datasets/{name}/{file}" for file in files]
 
 
-class Quotation(Strict):
-    """Figures whose tables quote a data set, and the licence under which the tables pass it on."""
-
-    figures: Annotated[list[Name], Field(min_length=1)]
-    """Names of the figures."""
-    licence: Annotated[str, Field(pattern=r"^https://\S+$")]
-    """Address of the licence."""
-
-
 class Dataset(Content):
     """A data set with its licence and citation."""
 
@@ -93,8 +84,6 @@ class Dataset(Content):
     """Title of the data set."""
     licence: Text
     """Terms of use."""
-    quoted: Quotation | None = None
-    """Figures that quote the data; none if left out."""
     citation: Text
     """Work to cite."""
 

@@ -38,7 +38,6 @@ from replication.plan.paper_settings import mistakes_in_departures
 from replication.run.stages import write_figure
 from replication.run.work import function_of, parse_settings
 from replication.study.claims import Statistical
-from replication.study.datasets import find_datasets
 from replication.study.registry import SCORECARD
 from replication.study.studies import Study
 from replication.testing.small import Small, first_of_each
@@ -193,9 +192,6 @@ def check_everything_is_described(small: Small) -> None:
     for method in registry.methods:
         unknown = {*method.figures} - {*registry.figures}
         assert not unknown, f"methods: {', '.join(unknown)} is no figure"
-    quoted = [each.quoted for each in find_datasets([small.study.folder]).values()]
-    unknown = {name for each in quoted if each for name in each.figures} - {*small.parts.figures}
-    assert not unknown, f"datasets.yaml: quoted: {', '.join(unknown)} is no figure"
     readme = small.study.readme
     assert readme.is_file(), f"{readme}: is missing"
     # A note on its template may stand before the title.
