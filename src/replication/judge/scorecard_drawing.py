@@ -15,8 +15,7 @@ from matplotlib.textpath import text_to_path
 from replication.figures.style import VERDICT_COLOURS, WIDTH
 from replication.figures.typeset import number
 from replication.judge.abstract import DEPARTS_IN, ERRATA_BESIDE
-from replication.judge.scorecard_figure import AT_PAPER_SCALE, DECIDED_BY
-from replication.judge.verdicts import BEST_FIRST
+from replication.judge.verdicts import AT_PAPER_SCALE, BEST_FIRST, DECIDED_BY
 
 END = 4.0
 """End of the axis; points that are farther away are an arrow with their distance."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from replication.judge.verdicts import Comparison, Verdict
+from replication.judge.verdicts import AT_PAPER_SCALE, DECIDED_BY, Comparison, Verdict
 from replication.study.contract import Figure
 from replication.study.registry import SCORECARD, Registry, Sentence, without_latex
 
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from replication.judge.abstract import MarkedSentence
-
-AT_PAPER_SCALE = "at_paper_scale"
-"""Column that a table has only if verdicts at the paper's scale are kept."""
-DECIDED_BY = "decided by "
-"""Beginning of the mark of a sentence that the paper's other study decides."""
 
 
 class Scorecard(Figure):

@@ -43,6 +43,10 @@ DECISIONS: dict[Decision, str] = {
 
 BEST_FIRST: tuple[Decision, ...] = ("holds", "open", "less", "none", "fails")
 """Decisions, from that which speaks most for a claim."""
+AT_PAPER_SCALE = "at_paper_scale"
+"""Column of a scorecard's table that is there only if verdicts at the paper's scale are kept."""
+DECIDED_BY = "decided by "
+"""Beginning of the mark of a sentence that the paper's other study decides."""
 
 
 class Comparison(Strict):
