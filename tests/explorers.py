@@ -1,32 +1,33 @@
 """What tests of explorers share: a page that has one, and what every one does in a browser."""
 
-import json
-
 import pytest
+from report_folder import ORIGIN
 
+from replication.base.tables import read_csv
+from replication.bundle.bundle import Bundle, figure_path
 from replication.report.page import render
-from replication.report.sources import FigureSources
+from replication.report.shown import ShownStudy
 from replication.study.registry import Registry
 
 PARTS = {
     "title": "A paper", "authors": "A. Author", "venue": "Somewhere 2025", "claims": [],
     "methods": [],
 }  # fmt: skip
-ORIGIN = {
-    "commit": "abc1234", "configuration": "results/config.yaml", "digest": "unknown",
-    "command": "snakemake report",
-}  # fmt: skip
 
 
-def write_page(folder, study, settings, figures=(), texts=None):
-    """A study's page of some figures, whose paths are below the folder, and their texts."""
-    told = {"figures": list(figures), "study": study, "settings": settings}
-    shown = FigureSources.parse_json(json.dumps(told), "figures")
-    registry = Registry.parse(PARTS | {"figures": texts or {}}, "registry")
-    page = folder / f"{study}.html"
+def registry_of_page(texts=None):
+    """A registry without claims, and the texts of some figures."""
+    return Registry.parse(PARTS | {"figures": texts or {}}, "registry")
+
+
+def write_page(folder, study, figures=()):
+    """A study's page of some figures."""
+    tables = {figure_path(each.name): read_csv(each.table, ()) for each in figures}
+    shown = ShownStudy(study, Bundle(tables, {}, {"machine": {}}), figures)
+    page = folder / f"{study.study.name}.html"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        page.write_text(render(registry, {}, shown, [], ORIGIN, {}, folder))
+        page.write_text(render(shown, ORIGIN, folder))
     return page
 
 

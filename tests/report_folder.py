@@ -1,21 +1,25 @@
 """A small registry with every verdict and every kind of test, and the page made of it."""
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
-import pytest
+import click
 import yaml
 from click.testing import CliRunner
 from conftest import ROOT
 
 from replication.judge.scorecard import write_verdict
 from replication.judge.verdicts import Verdict
-from replication.plan.stale_files import checksum
-from replication.report import page
-from replication.report.sources import RelatedPage
+from replication.plan.jobs import Jobs
+from replication.plan.stale_files import checksum, checksum_file
+from replication.plan.study_jobs import StudyJobs
+from replication.report.page import render, write_shown
+from replication.report.shown import Site, show_run
+from replication.study.contract import Added
 from replication.study.registry import read_registry
+from replication.study.studies import Study
 
 HOSTILE = "\"><img src=x onerror=alert(1)><script>alert('eta_Y')</script>"
 TESTS = {
@@ -106,6 +110,27 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300pt" height="99pt"><path
 TEXT = {"label": "L", "title": "Title", "drawn": "Two curves that fall.", "caption": "Of eta_Y."}
 
 
+ORIGIN = {
+    "commit": "abc1234-dirty", "configuration": "results/config.yaml", "digest": "unknown",
+    "command": "snakemake report",
+}  # fmt: skip
+
+
+def made_up_settings(figures, texts=None):
+    """A study's section: figures by name, as the settings that the page shows."""
+    known = {
+        name: SimpleNamespace(
+            kind=told["kind"], picture=told.get("picture", "svg"), published=None,
+            published_columns=(), sources=list,
+        )
+        for name, told in figures.items()
+    }  # fmt: skip
+    plain = {"figures": {name: {"kind": told["kind"]} for name, told in figures.items()}}
+    return SimpleNamespace(
+        figures=known, texts=texts or {}, claims={}, model_dump=lambda mode: plain
+    )
+
+
 @dataclass
 class Folder:
     """What a page is made of."""
@@ -113,63 +138,77 @@ class Folder:
     path: Path
 
     def __post_init__(self):
-        (self.path / "verdicts").mkdir()
         for name, test, _, verdict, comparisons in CLAIMS:
             if test:
                 self.write_verdict(name, verdict, comparisons)
         titles = {"fig6": "What is only seen"}
         for name, label in {"fig1": "Figure 1", "fig6": "Figure 6"}.items():
-            (self.path / f"{name}.csv").write_text("x,y\n1,2\n3,4\n")
-            (self.path / f"{name}.sha256").write_text(checksum(self.path / f"{name}.csv"))
+            self.write_table(name, "x,y\n1,2\n3,4\n")
             self.texts[name] = TEXT | {"label": label, "title": titles.get(name, "Title")}
-        (self.path / "fig1.svg").write_text(SVG)
-        shutil.copy(ROOT / "docs/gallery/fig6.png", self.path)
+        self.file("fig1.svg").write_text(SVG)
+        shutil.copy(ROOT / "docs/gallery/fig6.png", self.file("fig6.png"))
         not_drawn = {"fig7": TEXT | {"label": "Figure 7"}}
         registry = REGISTRY | {"figures": self.texts | not_drawn}
         (self.path / "registry.yaml").write_text(yaml.safe_dump(registry))
-        self.figures = [
-            {"name": name, "kind": name, "picture": picture, "table": f"{name}.csv",
-             "checksum": f"{name}.sha256", "command": f"snakemake figures/{name}.pdf",
-             "benchmarks": {}}
-            for name, picture in (("fig1", "fig1.svg"), ("fig6", "fig6.png"))
-        ]  # fmt: skip
-
-        self.settings = {"figures": {name: {"kind": name} for name in ("fig1", "fig6")}}
+        (self.path / "README.md").touch()
+        self.figures = {"fig1": {"kind": "fig1"}, "fig6": {"kind": "fig6", "picture": "png"}}
         self.own = {}
         self.related = []
 
     texts = {}
     page = property(lambda self: self.path / "results/report/paper.html")
 
+    def file(self, name):
+        """The path of a verdict, of a picture or table, or of the registry."""
+        if name.startswith("verdicts/"):
+            return self.path / "results/paper" / name
+        return self.path / ("." if name == "registry.yaml" else "figures/paper") / name
+
+    def write_table(self, name, text):
+        """Write the table of a figure, as a job does."""
+        table = self.file(f"{name}.csv")
+        kept = self.path / checksum_file(Path(f"figures/paper/{name}.csv"))
+        for path in (table, kept):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        table.write_text(text)
+        kept.write_text(checksum(table))
+
+    def copy_figure(self, name, other):
+        """Write the files of a figure under another name, too."""
+        self.write_table(other, self.file(f"{name}.csv").read_text())
+        kind = self.figures[name].get("picture", "svg")
+        shutil.copy(self.file(f"{name}.{kind}"), self.file(f"{other}.{kind}"))
+
     def write_verdict(self, name, verdict, comparisons):
         record = {
             "claim": name, "verdict": verdict, "summary": f"Sum of {name} is -1e-12", "seeds": 10,
             "comparisons": comparisons,
         }  # fmt: skip
-        write_verdict(self.path / f"verdicts/{name}.json", Verdict.parse(record, name), {})
+        path = self.file(f"verdicts/{name}.json")
+        write_verdict(path, Verdict.parse(record, name), {})
 
-    def build(self, *extra):
-        verdicts = sorted(map(str, (self.path / "verdicts").iterdir()))
-        figures = str(self.path / "figures.json")
-        told = {
-            "figures": self.figures, "study": "paper", "settings": self.settings, "own": self.own,
-            "site": {"pages": ["paper"]},
-        }  # fmt: skip
-        Path(figures).write_text(json.dumps(told))
-        related = [RelatedPage.parse(each, "related") for each in self.related]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page, "related_pages", lambda *_: related)
-            # A test may change this registry; those of the real studies stay as they were read.
-            patch.setattr(page, "read_registry", read_registry.__wrapped__)
-            return CliRunner().invoke(
-                page.main,
-                ["--registry", "registry.yaml", "--study", "paper", "--root", ".",
-                 "--figures", figures, "--commit", "abc1234-dirty", "--digest", "unknown",
-                 "--command", "snakemake report", "--key", 16 * "0",
-                 "--output", str(self.page), *extra, *verdicts],
-            )  # fmt: skip
+    def shown(self):
+        """The study and its results, read anew."""
+        # A test may change this registry; those of the real studies stay as they were read.
+        registry = read_registry.__wrapped__(self.path / "registry.yaml")
+        added = Added.parse(self.own, "own")
+        module = SimpleNamespace(__name__="paper.study", __file__=str(self.path / "study.py"))
+        settings = made_up_settings(self.figures, added.texts)
+        registry = registry.with_added(*added.added)
+        study = StudyJobs(Study("paper", module), settings, {}, {}, registry)
+        jobs = Jobs(None, {"paper": study})
+        shown = show_run(jobs, "paper", self.path, Site(["paper"]))
+        return shown._replace(related=self.related)
 
-    def html(self, *extra):
-        result = self.build(*extra)
+    def build(self, **origin):
+        @click.command()
+        def command():
+            shown = self.shown()
+            write_shown(self.page, shown, render(shown, ORIGIN | origin, self.path), 16 * "0")
+
+        return CliRunner().invoke(command)
+
+    def html(self, **origin):
+        result = self.build(**origin)
         assert result.exit_code == 0, result.output
         return self.page.read_text()

@@ -12,11 +12,14 @@ from explorers import (
     assert_tab_reaches,
     assert_without_scripts,
     played,
+    registry_of_page,
     settled,
     write_page,
 )
+from report_folder import made_up_settings
 from tiers import quick_first
 
+from replication.plan.study_jobs import StudyJobs
 from replication.report import explorer
 from replication.study.contract import StudySettings
 from replication.study.studies import Study
@@ -45,7 +48,8 @@ def page_in(folder, name):
     study = Study(name, module)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(explorer, "find_studies", lambda: {name: study})
-        return write_page(folder, name, {})
+        jobs = StudyJobs(study, made_up_settings({}), {}, {}, registry_of_page())
+        return write_page(folder, jobs)
 
 
 @pytest.fixture(scope="module")

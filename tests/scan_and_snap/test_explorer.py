@@ -1,26 +1,28 @@
 """The explorer of the study's page in a real browser: numbers against Python's, controls."""
 
 import re
+from dataclasses import replace
 from itertools import product
 from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 import yaml
-from conftest import DEFAULTS
+from conftest import DEFAULTS, JOBS
 from explorers import (
     assert_fits,
     assert_makes_sense,
     assert_tab_reaches,
     assert_without_scripts,
     played,
+    registry_of_page,
     settled,
     write_page,
 )
 from tiers import quick_first
 
 from replication.plan.configuration import configure
-from replication.run.work import checksum
+from replication.report.shown import ShownFigure
 from replication.study.seeds import seed_list
 from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
@@ -56,17 +58,13 @@ def address(tmp_path_factory):
     """The page with one figure, which has training's numbers."""
     folder = tmp_path_factory.mktemp("explorer")
     (folder / "table.csv").write_text(TABLE)
-    (folder / "table.sha256").write_text(checksum(folder / "table.csv"))
     (folder / STUDY).mkdir()
     for place in (folder, folder / STUDY):
         (place / "picture.svg").write_text(SVG)
     name = "theory_vs_training"
-    figure = {
-        "name": name, "kind": name, "picture": "picture.svg", "table": "table.csv",
-        "checksum": "table.sha256", "command": "snakemake", "benchmarks": {},
-    }  # fmt: skip
-    settings = SETTINGS.model_dump(mode="json")
-    return write_page(folder, STUDY, settings, [figure], {name: TEXT}).as_uri()
+    figure = ShownFigure(name, folder / "picture.svg", folder / "table.csv")
+    study = replace(JOBS.studies[STUDY], registry=registry_of_page({name: TEXT}))
+    return write_page(folder, study, [figure]).as_uri()
 
 
 def mixture(num_last, per_query, common, distinct):

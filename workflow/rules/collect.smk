@@ -3,7 +3,7 @@
 from replication.plan.collecting import Scorecards
 from replication.plan.orders import DocumentFile
 from replication.base.commit import commit_name
-from replication.report.page_rule import Index, Page
+from replication.report.page_rule import SiteRules, folder_of
 from replication.plan.rule_inputs import shell_words
 from replication.verify.todo_marks import refuse_marks
 
@@ -11,16 +11,7 @@ SCORECARD = "results/{study}/verdicts.md"
 # Studies that `--config study=...` names, or those of a plain run.
 SELECTED = checked(JOBS.selected_studies, CHOICE)
 # Pages link to those that are there, and to those that are asked for; rules know these once they are asked.
-ABOUT_SITE = (
-    JOBS,
-    LOCK,
-    PROJECT,
-    local,
-    SELECTED,
-    lambda: workflow.dag_settings.targets,
-)
-PAGE = Page(*ABOUT_SITE)
-INDEX = Index(*ABOUT_SITE)
+SITE = SiteRules(JOBS, PROJECT, SELECTED, lambda: workflow.dag_settings.targets)
 SCORECARDS = Scorecards(JOBS)
 # End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
@@ -71,16 +62,11 @@ rule page:
     input:
         verdicts=looked(
             ["results/report/{study}.html", "results/report/{study}"],
-            PAGE.verdicts,
-            PAGE.is_current,
-            PAGE.code,
-            PAGE.contents,
-            PAGE.figures_as_json,
+            lambda wildcards: verdicts_on(wildcards.study),
+            lambda wildcards: SITE.is_page_current(wildcards.study),
         ),
-        registry=PAGE.registry,
-        figures=PAGE.figures,
-        templates=PAGE.templates,
-        reproductions=PAGE.reproductions,
+        figures=lambda wildcards: SITE.page_files(wildcards.study),
+        read=lambda wildcards: map(local, SITE.page_reads(wildcards.study)),
     output:
         html="results/report/{study}.html",
         figures=directory("results/report/{study}"),
@@ -92,13 +78,13 @@ rule page:
     localrule: True
     params:
         python=python,
-        code=PAGE.code,
-        contents=PAGE.contents,
-        planned=PAGE.figures_as_json,
-        figures=PAGE.document,
-        edited=PAGE.edited,
-        key=PAGE.key,
-        verdicts=lambda wildcards, input: shell_words(input.verdicts),
+        links=lambda wildcards: SITE.page_links(wildcards.study),
+        key=lambda wildcards: SITE.page_key(wildcards.study),
+        configuration=lambda wildcards, input: SITE.configuration(),
+        folder=lambda wildcards, input: folder_of(
+            input.figures, SITE.page_files(wildcards.study)
+        ),
+        edited=lambda wildcards, input: SITE.page_edited(wildcards.study).document,
         root=str(PROJECT),
         commit=lambda wildcards: commit_name(PROJECT),
         digest=lambda wildcards: CONFIGURATION.digest,
@@ -106,25 +92,21 @@ rule page:
         "Writing the page {output.html} (log: {log})"
     shell:
         "{params.python:q} -m replication.run.start --edited {params.edited:q}"
-        " replication.report.page --registry {input.registry:q} --key {params.key}"
-        " --study {wildcards.study:q} --root {params.root:q}"
-        " --figures {params.figures:q} --commit {params.commit:q} --digest {params.digest:q}"
-        " --command 'snakemake results/report/{wildcards.study}.html'"
-        f" --output {{output.html:q}} {{params.verdicts}}{LOGGED}"
+        " replication.report.page --study {wildcards.study:q} --root {params.root:q}"
+        " --configuration {params.configuration:q} --folder {params.folder:q} {params.links}"
+        " --commit {params.commit:q} --digest {params.digest:q} --key {params.key}"
+        f" --output {{output.html:q}}{LOGGED}"
 
 
 rule index:
     input:
         verdicts=looked(
             ["results/report/index.html"],
-            INDEX.verdicts,
-            INDEX.is_current,
-            INDEX.code,
-            INDEX.contents,
-            INDEX.as_json,
+            lambda wildcards: SITE.index_verdicts(),
+            lambda wildcards: SITE.is_index_current(),
         ),
-        pictures=INDEX.pictures,
-        others=INDEX.others,
+        pictures=lambda wildcards: SITE.index_pictures(),
+        read=lambda wildcards: map(local, SITE.index_reads()),
     output:
         "results/report/index.html",
     log:
@@ -132,19 +114,21 @@ rule index:
     localrule: True
     params:
         python=python,
-        code=INDEX.code,
-        contents=INDEX.contents,
-        planned=INDEX.as_json,
-        studies=INDEX.document,
-        edited=INDEX.edited,
-        key=INDEX.key,
+        key=lambda wildcards: SITE.index_key(),
+        configuration=lambda wildcards, input: SITE.configuration(),
+        folder=lambda wildcards, input: folder_of(
+            input.verdicts, SITE.index_verdicts()
+        ),
+        links=lambda wildcards, input: SITE.index_links(),
+        edited=lambda wildcards, input: SITE.index_edited().document,
         root=str(PROJECT),
     message:
         "Writing the index of all papers (log: {log})"
     shell:
         "{params.python:q} -m replication.run.start --edited {params.edited:q}"
         " replication.report.index --root {params.root:q} --key {params.key}"
-        f" --studies {{params.studies:q}} --output {{output:q}}{LOGGED}"
+        " --configuration {params.configuration:q} --folder {params.folder:q} {params.links}"
+        f" --output {{output:q}}{LOGGED}"
 
 
 # Before anything is planned for it.

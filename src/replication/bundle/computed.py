@@ -9,7 +9,7 @@ import pandas as pd
 from replication.base.code_digest import installed_versions, reach
 from replication.base.errors import InputError
 from replication.base.stamp import files_beside, read_stamp
-from replication.base.tables import read_table
+from replication.base.tables import read_csv, read_table
 from replication.bundle.bundle import (
     EVIDENCE,
     EVIDENCE_COLUMNS,
@@ -27,7 +27,7 @@ from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.collecting import Scorecards
 from replication.plan.jobs import Jobs
-from replication.plan.stale_files import with_remedy
+from replication.plan.stale_files import checksum_file, refuse_changed_table, with_remedy
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.targets import PICTURE_KINDS
 from replication.study.evidence import words_of
@@ -85,6 +85,21 @@ def read_computed(jobs: Jobs, study: str, folder: Path) -> tuple[Bundle, dict[st
         tables[FINGERPRINTS] = collect_fingerprints(runs)
     verdicts = read(files.verdicts, lambda path: read_verdict(current(path)))
     return Bundle(tables, verdicts, dependencies(jobs, study)), refused
+
+
+def read_finished(study: StudyJobs, folder: Path) -> Bundle:
+    """Return the figures' numbers and the verdicts of a run that has made all of them.
+
+    Raises:
+        InputError: if one is missing, damaged, or changed after it was made.
+    """
+    tables = {}
+    for name in study.figures:
+        path = study.table(name)
+        tables[figure_path(name)] = read_csv(folder / path, ())
+        refuse_changed_table(folder / path, folder / checksum_file(Path(path)))
+    verdicts = {claim: read_verdict(folder / path) for claim, path in study.files.verdicts.items()}
+    return Bundle(tables, verdicts, {"machine": machine()})
 
 
 def _stale(jobs: Jobs, study: str, folder: Path) -> Iterator[str]:

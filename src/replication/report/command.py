@@ -39,5 +39,5 @@ def main(reference: bool, root: Path, output: Path, studies: tuple[str, ...]) ->
     made = write_pages(root, known, list(dict.fromkeys(names)), output)
     for page in made:
         click.echo(page)
-    if missing := [f"{page}: {item.reason}" for page, items in made.items() for item in items]:
+    if missing := [f"{page}: {why}" for page, each in made.items() for why in each.values()]:
         raise InputError(f"{len(missing)} figure(s) could not be drawn: {'; '.join(missing)}")

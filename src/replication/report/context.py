@@ -23,7 +23,6 @@ from replication.judge.wording import (
     range_in_words,
 )
 from replication.report.forest import Plot, forest_plot
-from replication.report.sources import ClaimInShort
 from replication.study.claims import (
     ERRATA,
     GROUPS,
@@ -50,6 +49,25 @@ _PLURALS = {
 
 
 _SINGULARS = {"Eq": "Eq.", "Corollar": "Corollary", "Appendice": "Appendix"}
+
+
+class ClaimInShort(NamedTuple):
+    """A claim and its verdict in a line."""
+
+    id: str
+    """Number of the claim."""
+    verdict: Outcome
+    """Verdict on the claim."""
+    words: str
+    """Headline of the claim, or else its statement."""
+    quantity: str
+    """Measured quantity, with its unit."""
+    how_much: str
+    """Number of the comparisons that hold, and the decisions of the others, in words."""
+    found: str
+    """Least favourable estimate, with its interval."""
+    needed: str
+    """Range in which the least favourable estimate has to lie."""
 
 
 class ClaimView(NamedTuple):

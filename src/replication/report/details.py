@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 import yaml
 from markupsafe import Markup
 
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import figure_settings
+from replication.plan.study_jobs import StudyJobs
 from replication.study.published_tables import check_published_table
 
 
@@ -33,20 +35,12 @@ class PaperComparison(NamedTuple):
 
 
 def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterable[str]) -> str:
-    """Return the part of a study's settings that a figure rests on, as an overlay.
+    """Return the part of a study's settings that a figure rests on, as an overlay; empty for none.
 
-    Of a mapping by names, such as experiments, the overlay has the items that the figure names, and
-    the items that these name in turn. Every other setting is there as a whole. Names in such a
-    setting count only if the figure names the setting, as a table of sensitivity names the
-    experiments that vary.
-
-    A figure without settings has no overlay: an empty text.
-
-    Args:
-        study: name of the study.
-        settings: the study's section of the configuration.
-        figure: the figure's name.
-        names: names of the experiments that the figure shows.
+    Of a mapping by names, such as experiments, the overlay has the items that the figure shows, by
+    their `names`, and the items that these name in turn. Every other setting is there as a whole.
+    Names in such a setting count only if the figure names the setting, as a table of sensitivity
+    names the experiments that vary.
     """
     own = figure_settings(settings, figure)
     if not own:
@@ -72,23 +66,27 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
     return str(yaml.dump(whole, sort_keys=False, default_flow_style=None, width=100))
 
 
+def published_path(study: StudyJobs, figure: str) -> Path | None:
+    """Return the path of the numbers as printed that a figure shows; none if it shows none."""
+    published = study.figures[figure].published
+    if not published or f"figure {figure}" in study.unlike_published:
+        return None
+    return study.study.folder / "published" / published
+
+
 def compare_with_paper(
-    table: Path, published: Path, columns: Sequence[str]
+    ours: pd.DataFrame, published: Path, columns: Sequence[str]
 ) -> PaperComparison | None:
     """Return the paper's numbers and ours; none if the tables share no rows, or not these columns.
 
-    Args:
-        table: path of our table.
-        published: path of the paper's table.
-        columns: columns of the paper's table: first the keys, as few as tell all rows apart, then
-            the values that are compared.
+    The columns are first the keys, as few as tell all rows of the paper's table apart, then the
+    values that are compared.
 
     Raises:
-        InputError: if a table cannot be read.
+        InputError: if the paper's table cannot be read.
     """
     check_published_table(published, tuple(columns))
     paper = read_csv(published, columns)[list(columns)]
-    ours = read_csv(table, ())
     if not {*columns} <= {*ours.columns}:
         return None
     count = next(
@@ -121,11 +119,9 @@ def _difference(row: Mapping[Any, Any], name: str) -> float:
 
 def _maps_names(value: Any) -> bool:
     """Say whether a value is a mapping from names to mappings."""
-    return isinstance(value, dict) and bool(value) and all(map(_is_mapping, value.values()))
-
-
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, dict)
+    if not isinstance(value, dict):
+        return False
+    return bool(value) and all(isinstance(each, dict) for each in value.values())
 
 
 def _texts(data: Any) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 import click
 
@@ -18,6 +18,17 @@ from replication.judge.abstract import (
 )
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
+from replication.plan.cost import cost_in_words, cost_of_study
+from replication.plan.jobs import Jobs
+from replication.plan.times import Records
+from replication.report.shown import (
+    INDEX,
+    Picture,
+    Site,
+    picture_path,
+    plan_again,
+    read_picture,
+)
 from replication.report.site import (
     asset,
     known_verdicts,
@@ -25,8 +36,7 @@ from replication.report.site import (
     registry_of,
     site_links,
 )
-from replication.report.sources import IndexSources, Picture, read_picture
-from replication.study.registry import Mark, Registry
+from replication.study.registry import SCORECARD, Mark, Registry
 from replication.study.studies import find_studies
 
 
@@ -61,14 +71,16 @@ class ListedPaper(NamedTuple):
 
 
 def render_index(
-    root: Path, sources: IndexSources, verdicts: Mapping[str, Mapping[str, Verdict]]
+    root: Path,
+    jobs: Jobs,
+    site: Site,
+    verdicts: Mapping[str, Mapping[str, Verdict]],
+    pictures: Mapping[str, Path],
 ) -> str:
     """Return the index as HTML.
 
-    Args:
-        root: the project's folder.
-        sources: all studies.
-        verdicts: verdicts by study and claim; those of other studies are their references'.
+    Verdicts are by study and claim; those of other studies are their references'. Pictures are
+    those of scorecards, by study.
 
     Raises:
         InputError: if a picture cannot be read.
@@ -76,18 +88,28 @@ def render_index(
     registries = {name: registry_of(study) for name, study in find_studies().items()}
     judged = {name: verdicts.get(name) or known_verdicts(root, name) for name in registries}
     elsewhere = decided_sentences((registries[name], judged[name]) for name in registries)
+    records = Records.of(study.study for study in jobs.studies.values())
     papers = []
     for names in _studies_by_paper(registries):
         first = names[0]
-        picture = sources.pictures.get(first)
         paper = registries[first], judged[first], elsewhere
+        studies = [
+            ListedStudy(
+                name,
+                registries[name].title,
+                site.link(name) if name in site.pages else "",
+                site.command.format(name),
+                cost_in_words(cost_of_study(jobs, name, records)),
+            )
+            for name in names
+        ]
         papers.append(
             ListedPaper(
                 registries[first],
                 count_marks(*paper) if judged[first] else {},
                 sentences_by_version(*paper) if judged[first] else {},
-                [_listed(name, registries[name], sources) for name in names],
-                read_picture(picture, first) if picture else None,
+                studies,
+                read_picture(pictures[first], first) if first in pictures else None,
             )
         )
     return (
@@ -97,9 +119,9 @@ def render_index(
             papers=papers,
             marks=MARKS,
             rest_open=REST_OPEN,
-            links=site_links(sources.site),
+            links=site_links(site),
             here="",
-            index=sources.site.index,
+            index=site.index,
             style=asset("style.css"),
             script="",
         )
@@ -119,29 +141,30 @@ def _studies_by_paper(registries: Mapping[str, Registry]) -> list[list[str]]:
     return list(papers.values())
 
 
-def _listed(name: str, registry: Registry, sources: IndexSources) -> ListedStudy:
-    return ListedStudy(
-        name,
-        registry.title,
-        sources.site.link(name) if name in sources.site.pages else "",
-        sources.site.command.format(name),
-        sources.costs[name],
-    )
-
-
 @click.command(help=__doc__)
+@click.option("--configuration", required=True, type=click.Path(path_type=Path), help="As JSON.")
+@click.option("--folder", required=True, type=click.Path(path_type=Path), help="Of the results.")
 @click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
-@click.option("--studies", required=True, type=click.File(), help="Studies as JSON.")
+@click.option("--page", "pages", multiple=True, help="Study whose page is made.")
 @click.option("--key", required=True, help="Digest of all that the index is made from.")
 @click.option("--output", required=True, type=click.Path(path_type=Path))
-def main(root: Path, studies: TextIO, key: str, output: Path) -> None:
-    """Write the index, after everything was read."""
-    sources = IndexSources.parse_json(studies.read(), studies.name)
-    read = {
-        name: {verdict.claim: verdict for verdict in map(read_verdict, paths)}
-        for name, paths in sources.verdicts.items()
+def main(
+    configuration: Path, folder: Path, root: Path, pages: tuple[str, ...], key: str, output: Path
+) -> None:
+    """Write the index of a run, after everything was read."""
+    jobs = plan_again(configuration, root)
+    studies = {name: jobs.studies[name] for name in pages}
+    verdicts = {
+        name: {claim: read_verdict(folder / path) for claim, path in study.files.verdicts.items()}
+        for name, study in studies.items()
     }
-    whole = stamped(render_index(root, sources, read).encode(), ".html", key)
+    pictures = {
+        name: folder / picture_path(study, SCORECARD)
+        for name, study in studies.items()
+        if SCORECARD in study.figures
+    }
+    html = render_index(root, jobs, Site(pages, INDEX), verdicts, pictures)
+    whole = stamped(html.encode(), ".html", key)
     write_atomically(output, lambda stream: stream.write(whole))
 
 

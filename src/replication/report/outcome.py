@@ -6,13 +6,14 @@ from functools import cache, partial
 from pathlib import Path
 
 from replication.base.errors import InputError
+from replication.base.tables import read_csv
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import OUTCOMES, Verdict
 from replication.judge.wording import short_verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.report.context import figure_of
-from replication.report.details import compare_with_paper
+from replication.report.details import compare_with_paper, published_path
 from replication.report.site import known_verdicts
 
 UNREADABLE = "cannot be read"
@@ -82,10 +83,9 @@ def _figure_lines(
 
     `kept` returns the verdicts of a study's reference.
     """
-    published, columns = study.figures[name].published, study.figures[name].published_columns
-    if published and f"figure {name}" not in study.unlike_published:
-        path = study.study.folder / "published" / published
-        if beside := compare_with_paper(Path(study.table(name)), path, columns):
+    if published := published_path(study, name):
+        ours, columns = read_csv(Path(study.table(name)), ()), study.figures[name].published_columns
+        if beside := compare_with_paper(ours, published, columns):
             most = "; ".join(f"{key} by {value:.2g}" for key, value in beside.largest.items())
             yield f"{name} differs from the paper's numbers by at most: {most}"
     kinds = {each: figure.kind for each, figure in study.figures.items()}

@@ -1,19 +1,16 @@
 """Write the page that shows every claim of a paper with its verdict and its evidence."""
 
 from collections import ChainMap, Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 import pandas as pd
-from jinja2 import Environment
 
 from replication.base.commit import UNKNOWN, why_unknown
-from replication.base.tables import read_csv
-from replication.bundle.machine import machine
-from replication.documents.figure_texts import CitedFigure
+from replication.bundle.bundle import figure_path
 from replication.documents.methods import method_value
 from replication.judge.abstract import (
     DEPARTS_IN,
@@ -24,9 +21,7 @@ from replication.judge.abstract import (
     departures_in_scale,
     sentences_by_version,
 )
-from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
-from replication.plan.times import Records
 from replication.report.citing import read_citation
 from replication.report.context import (
     ClaimView,
@@ -38,9 +33,18 @@ from replication.report.context import (
     in_order_of_paper,
     verdict_counts,
 )
-from replication.report.details import compare_with_paper, overlay
+from replication.report.details import compare_with_paper, overlay, published_path
 from replication.report.explorer import explorer
 from replication.report.prose import findings
+from replication.report.shown import (
+    RelatedPage,
+    ShownFigure,
+    ShownStudy,
+    Site,
+    plan_again,
+    read_picture,
+    show_run,
+)
 from replication.report.site import (
     asset,
     page_environment,
@@ -48,183 +52,87 @@ from replication.report.site import (
     site_links,
     write_page,
 )
-from replication.report.sources import (
-    FigureSource,
-    FigureSources,
-    RelatedPage,
-    read_numbers,
-    read_picture,
-    run_time,
-)
 from replication.study.claims import GROUPS, SHOWN, THEORY
-from replication.study.registry import SCORECARD, Registry, read_registry
-from replication.study.studies import find_studies
-from replication.verify.reproductions import (
-    COLUMNS,
-    Reproduction,
-    reproductions,
-    verdicts_of_others,
-)
+from replication.study.registry import SCORECARD, Registry
+from replication.verify.reproductions import COLUMNS, reproductions, verdicts_of_others
 
 COMPARISONS = "all-comparisons.csv"
 """Name of the table of all comparisons, which no figure can have."""
 
 
-def render(
-    registry: Registry,
-    verdicts: dict[Path, Verdict],
-    shown: FigureSources,
-    verified: list[Reproduction],
-    origin: dict[str, str],
-    computed_on: dict[str, str],
-    root: Path,
-) -> str:
+def render(shown: ShownStudy, origin: Mapping[str, str], root: Path) -> str:
     """Return the page as HTML: the same text for the same arguments on the same machine.
 
-    Args:
-        registry: the study's.
-        verdicts: verdicts on the claims, by path.
-        shown: the figures.
-        verified: receipts of verifications by others.
-        origin: `commit`, `configuration` and its `digest`, `command` that rebuilds the page.
-        computed_on: processor, Python and packages by which the results were computed.
-        root: the project's folder.
+    `origin` has the `commit`, the `configuration`, its `digest`, and the `command` that rebuilds
+    the page.
 
     Raises:
         InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
-            texts, or has some that cite what is not there.
+            texts, or has some that cite a value that is not there.
     """
-    registry = registry.with_added(*shown.own.added)
-    judged = {verdict.claim: verdict for verdict in verdicts.values()}
-    made = _made_figures(registry, shown, judged, root)
-    labels = {name: figure["text"].label for name, figure in made.items()}
-    placed = _claims_at_figures(registry, shown.figures)
-    claims = claim_views(placed, list(verdicts.values()), labels)
+    study, name = shown.study, shown.study.study.name
+    registry, verdicts = study.registry, shown.bundle.verdicts
+    settings = study.settings.model_dump(mode="json")
+    made = {each.name: _figure(each, shown, settings, root) for each in shown.figures}
+    labels = {figure: each["text"].label for figure, each in made.items()}
+    claims = claim_views(_claims_at_figures(shown), list(verdicts.values()), labels)
+    verified = reproductions(root, name)
     environment = page_environment()
+    tables = {figure.name: figure.table for figure in shown.figures}
+    added = explorer(name, settings, tables, environment)
     return environment.get_template("page.html").render(
-        study=shown.study,
+        study=name,
         registry=registry,
         links=site_links(shown.site),
-        here=shown.site.link(shown.study),
+        here=shown.site.link(name),
         index=shown.site.index,
         related=shown.related,
         labels=labels,
-        verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
+        verdict_paths={claim: study.verdict(claim) for claim in verdicts},
         verifications=verdicts_of_others(verified),
-        **_abstract(registry, judged, shown.related),
-        **_what_was_found(shown.study, claims),
-        **_figures(registry, shown, made, labels),
-        **_claims(shown.study, claims),
+        # The abstract with its marks.
+        abstracts=sentences_by_version(registry, verdicts),
+        marks=MARKS,
+        rest_open=REST_OPEN,
+        errata_beside=ERRATA_BESIDE,
+        departs_in=DEPARTS_IN,
+        other_scale_words=OTHER_SCALE,
+        departures_in_scale=departures_in_scale,
+        marked_elsewhere=dict(ChainMap(*(dict(other.marks) for other in shown.related))),
+        findings=findings(study.study.readme, {view.claim.id for view in claims}),
+        # Figures in the order of the paper, and those that are missing.
+        scorecard=made.get(SCORECARD),
+        figures=[made[each] for each in in_order_of_paper(labels) if each != SCORECARD],
+        missing=[(each, why, shown.text(each)) for each, why in shown.missing.items()],
+        # Claims, all and in groups, and the meaning of their verdicts.
+        claims=claims,
+        groups=claims_by_place(claims),
+        contested=contested_claims(claims),
+        headlines=headline_claims(claims),
+        comparisons_link=f"{name}/{COMPARISONS}" if comparisons_table(verdicts.values()) else "",
+        outcomes=OUTCOMES,
+        decisions=DECISIONS,
+        group_names=GROUPS,
         **_verdict_numbers(claims, shown.related),
-        **_rerunning(registry, shown),
-        **_provenance(registry, verified, origin, computed_on, root),
-        **_explorer_and_assets(shown, environment),
+        # How a reader runs the study again.
+        cost=shown.cost,
+        methods=[(each, method_value(each, settings)) for each in registry.methods],
+        columns=COLUMNS,
+        reproductions=[item.row for item in verified],
+        origin=origin,
+        why_unknown=why_unknown(root) if origin["commit"] == UNKNOWN else "",
+        machine=shown.bundle.depends["machine"],
+        cited=read_citation(registry, root),
+        explorer=added.panel,
+        style=asset("style.css", added.style),
+        script=asset("script.js", added.script),
     )
 
 
-def _made_figures(
-    registry: Registry, shown: FigureSources, verdicts: dict[str, Verdict], root: Path
-) -> dict[str, dict[str, Any]]:
-    """Return all drawn figures by name, with their texts, numbers and costs."""
-    records = Records.of(find_studies().values())
-    return {
-        figure.name: _figure(figure, registry, shown, verdicts, root)
-        | {"seconds": run_time(figure.benchmarks, records)}
-        for figure in shown.figures
-    }
-
-
-def _abstract(
-    registry: Registry, verdicts: dict[str, Verdict], related: Sequence[RelatedPage]
-) -> dict[str, Any]:
-    """Return the abstract with its marks; like the functions below, by name in the page."""
-    return {
-        "abstracts": sentences_by_version(registry, verdicts),
-        "marks": MARKS,
-        "rest_open": REST_OPEN,
-        "errata_beside": ERRATA_BESIDE,
-        "departs_in": DEPARTS_IN,
-        "other_scale_words": OTHER_SCALE,
-        "departures_in_scale": departures_in_scale,
-        "marked_elsewhere": dict(ChainMap(*(other.marks for other in related))),
-    }
-
-
-def _what_was_found(name: str, claims: Sequence[ClaimView]) -> dict[str, Any]:
-    """Return what the study's own text says was found."""
-    study = find_studies().get(name)
-    known = {view.claim.id for view in claims}
-    return {"findings": findings(study.readme, known) if study else []}
-
-
-def _figures(
-    registry: Registry,
-    shown: FigureSources,
-    made: dict[str, dict[str, Any]],
-    labels: dict[str, str],
-) -> dict[str, Any]:
-    """Return the figures in the order of the paper, and those that are missing."""
-    return {
-        "scorecard": made.get(SCORECARD),
-        "figures": [made[name] for name in in_order_of_paper(labels) if name != SCORECARD],
-        "missing": [(item, registry.figure_text(item.name, item.kind)) for item in shown.missing],
-    }
-
-
-def _claims(study: str, claims: Sequence[ClaimView]) -> dict[str, Any]:
-    """Return the claims, all and in groups, and what their verdicts mean."""
-    return {
-        "claims": claims,
-        "groups": claims_by_place(claims),
-        "contested": contested_claims(claims),
-        "headlines": headline_claims(claims),
-        "comparisons_link": f"{study}/{COMPARISONS}" if any(map(_is_judged, claims)) else "",
-        "outcomes": OUTCOMES,
-        "decisions": DECISIONS,
-        "group_names": GROUPS,
-    }
-
-
-def _rerunning(registry: Registry, shown: FigureSources) -> dict[str, Any]:
-    """Return what a reader needs to run the study again: its methods and costs."""
-    return {
-        "cost": shown.cost,
-        "methods": [(each, method_value(each, shown.settings)) for each in registry.methods],
-    }
-
-
-def _provenance(
-    registry: Registry,
-    verified: Sequence[Reproduction],
-    origin: dict[str, str],
-    computed_on: dict[str, str],
-    root: Path,
-) -> dict[str, Any]:
-    """Return where the results come from, who reproduced them, and how they are cited."""
-    return {
-        "columns": COLUMNS,
-        "reproductions": [item.row for item in verified],
-        "origin": origin,
-        "why_unknown": why_unknown(root) if origin["commit"] == UNKNOWN else "",
-        "machine": computed_on,
-        "cited": read_citation(registry, root),
-    }
-
-
-def _explorer_and_assets(shown: FigureSources, environment: Environment) -> dict[str, Any]:
-    """Return the study's explorer, if it has one, and style and script of page and explorer."""
-    tables = {figure.name: figure.table for figure in shown.figures}
-    added = explorer(shown.study, shown.settings, tables, environment)
-    return {
-        "explorer": added.panel,
-        "style": asset("style.css", added.style),
-        "script": asset("script.js", added.script),
-    }
-
-
-def _claims_at_figures(registry: Registry, figures: Sequence[FigureSource]) -> Registry:
+def _claims_at_figures(shown: ShownStudy) -> Registry:
     """Return the registry with claims that name the drawn figure that they are shown at."""
-    kinds = {each.name: each.kind for each in figures}
+    kinds = {each.name: shown.study.figures[each.name].kind for each in shown.figures}
+    registry = shown.study.registry
     claims = [
         claim.model_copy(update={"figure": figure_of(claim, kinds)}) for claim in registry.claims
     ]
@@ -232,48 +140,39 @@ def _claims_at_figures(registry: Registry, figures: Sequence[FigureSource]) -> R
 
 
 def _figure(
-    source: FigureSource,
-    registry: Registry,
-    shown: FigureSources,
-    verdicts: dict[str, Verdict],
-    root: Path,
+    source: ShownFigure, shown: ShownStudy, settings: dict[str, Any], root: Path
 ) -> dict[str, Any]:
-    own = shown.own.texts.get(source.name)
-    text = own or registry.figure_text(source.name, source.kind)
-    numbers = read_numbers(source.table, source.checksum, shown.study)
-    texts = CitedFigure(
-        shown.study,
-        source.name,
-        shown.settings,
-        source.n_seeds,
-        read_csv(source.table, ()),
-        verdicts.get,
-        shown.names,
-    )
+    """Return a drawn figure with its texts, its numbers and their origin, as templates call it."""
+    study, name = shown.study, source.name
+    figure, numbers = study.figures[name], shown.bundle.tables[figure_path(name)]
+    published, columns = published_path(study, name), list(figure.published_columns)
+    is_own = name in study.settings.texts
+    experiments = [experiment for experiment, _ in figure.sources()]
     return {
-        "source": source,
-        "text": texts.cite(text),
-        "is_borrowed": own is None and registry.text_key(source.name, source.kind) != source.name,
-        "picture": read_picture(source.picture, shown.study),
-        "table": numbers,
-        "overlay": overlay(shown.study, shown.settings, source.name, source.experiments),
-        "beside": compare_with_paper(source.table, source.published, source.published_columns)
-        if source.published
-        else None,
-        "code": _module_path(source.program, root),
+        "name": name,
+        "command": f"snakemake {study.table(name).removesuffix('csv')}pdf",
+        "text": shown.cited(name),
+        "is_borrowed": not is_own and study.registry.text_key(name, figure.kind) != name,
+        "picture": read_picture(source.picture, study.study.name),
+        "table": {
+            "name": source.table.name,
+            "link": f"{study.study.name}/{source.table.name}",
+            "rows": len(numbers),
+            "columns": list(map(str, numbers)),
+        },
+        "overlay": overlay(study.study.name, settings, name, experiments),
+        "beside": compare_with_paper(numbers, published, columns) if published else None,
+        "code": _module_path(type(figure).__module__, root),
+        "seconds": source.seconds,
     }
 
 
 def _module_path(program: str, root: Path) -> str:
     """Return the path of a module in the project; its name if an environment has it."""
-    found = find_spec(program) if program else None
+    found = find_spec(program)
     path = Path(found.origin or "").resolve() if found else Path()
     top = root.resolve()
     return path.relative_to(top).as_posix() if path.is_relative_to(top / "src") else program
-
-
-def _is_judged(view: ClaimView) -> bool:
-    return bool(view.verdict.comparisons)
 
 
 def comparisons_table(verdicts: Iterable[Verdict]) -> str:
@@ -303,7 +202,9 @@ def _verdict_numbers(claims: Sequence[ClaimView], related: Sequence[RelatedPage]
     }
 
 
-def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
+def _count_holding(
+    counted: Iterable[Mapping[int, Mapping[Outcome, int]]],
+) -> dict[int, tuple[int, int]]:
     """Return how many of the paper's claims hold, and how many there are, by place in `GROUPS`."""
     found = [(about, row) for each in counted for about, row in each.items()]
     return {
@@ -316,37 +217,41 @@ def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int
     }
 
 
+def write_shown(page: Path, shown: ShownStudy, html: str, key: str | None = None) -> None:
+    """Write the rendered page of a study, and the folder of its figures; see `write_page`."""
+    files = {path.name: path for each in shown.figures for path in (each.picture, each.table)}
+    texts = {COMPARISONS: comparisons_table(shown.bundle.verdicts.values())}
+    write_page(page, html, files, texts, key)
+
+
 @click.command(help=__doc__)
-@click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
 @click.option("--study", required=True, help="Its name.")
+@click.option("--configuration", required=True, type=click.Path(path_type=Path), help="As JSON.")
+@click.option("--folder", required=True, type=click.Path(path_type=Path), help="Of the results.")
 @click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
-@click.option("--figures", required=True, type=click.File(), help="Figures as JSON.")
+@click.option("--page", "pages", multiple=True, help="Study whose page is made or there.")
+@click.option("--index", default="", help="Link to the index.")
 @click.option("--commit", required=True, help="State of the code, such as git describe prints.")
 @click.option("--digest", required=True, help="SHA-256 of the configuration.")
-@click.option("--command", required=True, help="What rebuilds the page.")
 @click.option("--key", required=True, help="Digest of all that the page is made from.")
 @click.option("--output", required=True, type=click.Path(path_type=Path))
-@click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
 def main(
-    registry_path: Path,
     study: str,
+    configuration: Path,
+    folder: Path,
     root: Path,
-    figures: TextIO,
+    pages: tuple[str, ...],
+    index: str,
     key: str,
     output: Path,
-    verdicts: tuple[Path, ...],
     **origin: str,
 ) -> None:
-    """Write the page and the folder of its figures, after everything was read."""
-    registry = read_registry(registry_path)
-    shown = FigureSources.parse_json(figures.read(), figures.name)
-    read = {path: read_verdict(path) for path in verdicts}
-    verified = reproductions(root, study)
-    origin["configuration"] = "results/config.yaml"
-    shown = shown.model_copy(update={"related": related_pages(root, study, shown.site)})
-    html = render(registry, read, shown, verified, origin, machine(), root)
-    texts = {COMPARISONS: comparisons_table(read.values())}
-    write_page(output, html, shown.files_of_page, texts, key)
+    """Write the page of a study of a run."""
+    site = Site(pages, index)
+    origin |= {"configuration": "results/config.yaml", "command": site.command.format(study)}
+    shown = show_run(plan_again(configuration, root, study), study, folder, site)
+    shown = shown._replace(related=related_pages(root, study, site))
+    write_shown(output, shown, render(shown, origin, root), key)
 
 
 if __name__ == "__main__":

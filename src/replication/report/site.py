@@ -18,7 +18,7 @@ from replication.figures.typeset import number, typeset, typeset_svg
 from replication.judge.abstract import decided_sentences
 from replication.judge.verdicts import Verdict
 from replication.report.context import claim_views, contested_claims, verdict_counts
-from replication.report.sources import RelatedPage, Site
+from replication.report.shown import RelatedPage, Site
 from replication.study.registry import Registry, read_registry, without_latex
 from replication.study.studies import Study, find_studies
 
@@ -83,36 +83,27 @@ def studies_of_paper(study: str) -> list[Study]:
 
 
 def related_pages(root: Path, study: str, site: Site) -> list[RelatedPage]:
-    """Return the pages of the other studies of a paper, with the verdicts of their references.
-
-    Args:
-        root: the project's folder.
-        study: name of the study.
-        site: pages that are made together.
-    """
+    """Return the pages of the other studies of a paper, with the verdicts of their references."""
     return [_related_page(root, other, site) for other in studies_of_paper(study)]
 
 
 def _related_page(root: Path, study: Study, site: Site) -> RelatedPage:
-    registry = registry_of(study)
-    known = RelatedPage(
-        title=registry.title, link=site.link(study.name), has_page=study.name in site.pages
-    )
+    registry, name = registry_of(study), study.name
+    known = RelatedPage(registry.title, site.link(name), name in site.pages)
     labels = {figure: text.label for figure, text in registry.figures.items()}
     try:
-        verdicts = read_verdicts(reference_folder(root, study.name))
+        verdicts = read_verdicts(reference_folder(root, name))
         claims = claim_views(registry, list(verdicts.values()), labels)
     except InputError:
         return known
     titles = [f"{text.label} {text.title}".lower() for text in registry.figures.values()]
     marks = decided_sentences([(registry, verdicts)])
-    fields = {
-        "counts": verdict_counts(claims),
-        "contested": contested_claims(claims),
-        "marks": {words: found.mark for words, found in marks.items()},
-        "search": "\n".join([*titles, *(view.search for view in claims)]),
-    }
-    return known.model_copy(update=fields)
+    return known._replace(
+        counts=verdict_counts(claims),
+        contested=contested_claims(claims),
+        marks={words: found.mark for words, found in marks.items()},
+        search="\n".join([*titles, *(view.search for view in claims)]),
+    )
 
 
 def known_verdicts(root: Path, study: str) -> dict[str, Verdict]:
@@ -172,14 +163,9 @@ def write_page(
     texts: Mapping[str, str],
     key: str | None = None,
 ) -> None:
-    """Write a page, and beside it a folder of its pictures and tables, and nothing else in it.
+    """Write a page, and beside it a folder of files and texts by name, and nothing else in it.
 
-    Args:
-        page: path of the page.
-        html: text of the page.
-        files: paths of pictures and tables, by their names in the folder.
-        texts: texts of further tables by name; empty ones are not written.
-        key: key of the page in its stamp; without it, the page has no stamp.
+    Empty texts are not written. Without a key the page has no stamp.
 
     Raises:
         InputError: if the folder has other files, or the file system refuses.

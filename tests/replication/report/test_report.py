@@ -1,27 +1,29 @@
 """The page: what stands in it, and what it refuses."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
 from conftest import JOBS, PAGE, ROOT, Template, counted
 from markupsafe import escape
-from report_folder import CLAIMS, Folder
+from report_folder import CLAIMS, REGISTRY, Folder, claim
 
 from replication.base import commit
 from replication.base.commit import commit_name
-from replication.judge.verdicts import OUTCOMES
-from replication.plan.stale_files import checksum
-from replication.report import page
-from replication.report.context import in_order_of_paper
-from replication.report.page_rule import Page, figure_sources
+from replication.base.errors import InputError
+from replication.judge.verdicts import OUTCOMES, Verdict
+from replication.plan.times import Records
+from replication.report import page, shown
+from replication.report.context import ClaimInShort, claim_views, in_order_of_paper
+from replication.report.page_rule import SiteRules, folder_of
 from replication.report.prose import findings
+from replication.report.shown import RelatedPage, Site, figure_seconds
 from replication.report.site import site_links
-from replication.report.sources import FigureSources
+from replication.study.registry import Registry
 
 
 @pytest.fixture
@@ -94,8 +96,7 @@ def test_every_claim_has_its_place(folder):
 
 
 def test_texts_of_figures_cite_their_own_tables(folder):
-    (folder.path / "fig1.csv").write_text("x,y\n1,2\n3,5\n")
-    (folder.path / "fig1.sha256").write_text(checksum(folder.path / "fig1.csv"))
+    folder.write_table("fig1", "x,y\n1,2\n3,5\n")
     spoil("registry.yaml", b"Of eta_Y.", b"Up to {{ table.y.max() }} of eta_Y.")(folder)
     spoil("registry.yaml", b"Two curves", b"With {{ table | length | words }} curves")(folder)
     html = folder.html()
@@ -109,10 +110,9 @@ def test_a_study_of_the_same_paper_counts_beside_it(folder):
         "id": "X9", "verdict": "does not hold", "words": "It snaps.", "quantity": "Change in nats",
         "how_much": "0 of 1 holds", "found": "0.7", "needed": "0",
     }  # fmt: skip
-    folder.related = [
-        {"title": "On text", "link": "text.html", "has_page": True, "contested": [failed],
-         "counts": {"1": {**dict.fromkeys(OUTCOMES, 0), "does not hold": 2}}, "search": "figure 7"}
-    ]  # fmt: skip
+    counts = {1: {**dict.fromkeys(OUTCOMES, 0), "does not hold": 2}}
+    other = RelatedPage("On text", "text.html", has_page=True, counts=counts, search="figure 7")
+    folder.related = [other._replace(contested=[ClaimInShort(**failed)])]
     html = folder.html()
     assert "<b>1 of 3</b> of the paper&#39;s theory." in html
     assert html.count('<span class="elsewhere">+ 2</span>') == 1
@@ -177,13 +177,13 @@ def test_nothing_stale_stays_in_the_folder_of_a_page_and_nothing_else_is_removed
 
 
 def test_cost_is_told_if_every_job_was_measured(folder):
-    folder.figures[1]["benchmarks"] = {"runs/{}.tsv": ["1", "2"]}
-    (folder.path / "runs").mkdir()
-    (folder.path / "runs/1.tsv").write_text("s\tcpu_time\n15\t12.345\n")
+    logs = folder.path / "logs/figures/paper"
+    logs.mkdir(parents=True)
+    (logs / "fig6.csv.benchmark.tsv").write_text("s\tcpu_time\n15\t12.345\n")
     assert "<dt>Cost</dt>" not in folder.html()
-    (folder.path / "runs/2.tsv").write_text("s\tcpu_time\n2\t1.2\n")
+    (logs / "fig6.png.benchmark.tsv").write_text("s\tcpu_time\n2\t1.2\n")
     assert "<dd>14 s on one core" in folder.html()
-    (folder.path / "runs/2.tsv").write_text("s\tcpu_time\n")
+    (logs / "fig6.png.benchmark.tsv").write_text("s\tcpu_time\n")
     assert "<dt>Cost</dt>" not in folder.html()
 
 
@@ -194,22 +194,27 @@ def test_a_table_that_was_changed_after_it_was_made_is_refused(folder):
 
 def spoil(path, old, new):
     def change(folder):
-        content = (folder.path / path).read_bytes()
+        file = folder.file(path)
+        content = file.read_bytes()
         assert old in content
-        (folder.path / path).write_bytes(content.replace(old, new))
+        file.write_bytes(content.replace(old, new))
 
     return change
+
+
+def add_unknown_kind(folder):
+    folder.copy_figure("fig1", "other")
+    folder.figures["other"] = {"kind": "fig66"}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda folder: (folder.path / "verdicts/T1.json").unlink(), "no verdict of claim(s) T1;"),
-        (lambda folder: folder.write_verdict("T5", "verified", []), "registry has no claim(s) T5"),
+        (lambda folder: folder.file("verdicts/T1.json").unlink(), "T1.json: there is no such file"),
         (spoil("verdicts/T2a.json", b'"T2a"', b'"T2b"'), "verdicts/T2a.json was changed after it"),
         (
-            lambda folder: (folder.path / "verdicts/T1.json").rename(
-                folder.path / "verdicts/T2a.json"
+            lambda folder: shutil.copy(
+                folder.file("verdicts/T1.json"), folder.file("verdicts/T2a.json")
             ),
             "verdicts/T2a.json is the verdict on T1; give the same command again",
         ),
@@ -221,15 +226,12 @@ def spoil(path, old, new):
         (spoil("fig6.png", b"IEND", b"I"), "fig6.png: truncated, damaged"),
         (spoil("fig6.png", b"IHDR", b"IHDX"), "fig6.png: truncated, damaged"),
         (spoil("fig6.png", b"\x89PNG", b"\x89PNX"), "fig6.png: truncated, damaged"),
-        (lambda folder: (folder.path / "fig6.png").unlink(), "fig6.png: there is no such file"),
+        (lambda folder: folder.file("fig6.png").unlink(), "fig6.png: there is no such file"),
         (spoil("fig1.svg", b"</svg>", b""), "fig1.svg: truncated, damaged"),
         (spoil("fig1.svg", b"300pt", b"wide"), "could not convert string to float: 'wide'"),
         (spoil("fig1.csv", b"3,4", b"3,4,5"), "fig1.csv: truncated, damaged"),
         (spoil("fig1.csv", b"1,2\n3,4\n", b""), "fig1.csv: has no rows"),
-        (
-            lambda folder: folder.figures[1].update(name="other", kind="fig66"),
-            "says nothing of the kind 'fig66'",
-        ),
+        (add_unknown_kind, "says nothing of the kind 'fig66'"),
         (
             spoil("registry.yaml", b"Of eta_Y.", b"Of {{ table.z.max() }}."),
             "paper: figure fig1: caption: cannot be cited: unknown column 'z'; known columns: x, y",
@@ -248,6 +250,21 @@ def test_what_cannot_be_shown_is_named(folder, change, message):
     assert "Traceback" not in result.output
     assert folder.page.read_text() == before
     assert sorted(folder.page.parent.iterdir()) == [folder.page.with_suffix(""), folder.page]
+
+
+@pytest.mark.parametrize(
+    ("judged", "message"),
+    [
+        ({"T1", "T2"}, r"there is no verdict of claim\(s\) T3; judge them first"),
+        ({"T1", "T2", "T3", "T5"}, r"the registry has no claim\(s\) T5 with a test"),
+    ],
+)
+def test_claims_and_verdicts_belong_to_each_other(judged, message):
+    claims = [claim(name, "bounds", None) for name in ("T1", "T2", "T3")]
+    registry = Registry.parse(REGISTRY | {"claims": claims, "figures": {}}, "registry")
+    verdicts = [Verdict.without_evidence(name, "too few") for name in judged]
+    with pytest.raises(InputError, match=message):
+        claim_views(registry, verdicts, {})
 
 
 # In the workflow
@@ -318,14 +335,12 @@ def test_snakemake_and_the_reference_make_the_same_site(
             assert first == second, name
 
 
-def test_figures_are_told_with_everything_that_made_them():
-    (fig1, *_) = figure_sources(JOBS, "example").figures
-    assert fig1.command == "snakemake figures/example/fig1.pdf"
-    assert fig1.table == Path("figures/example/fig1.csv")
-    assert fig1.picture == Path("figures/example/fig1.svg")
-    assert {
-        path.replace("{}", name) for path, names in fig1.benchmarks.items() for name in names
-    } == {
+def test_the_time_of_a_figure_is_that_of_everything_that_made_it(monkeypatch):
+    read = []
+    monkeypatch.setattr(shown, "known_seconds", lambda path, _: read.append(path) or 1.0)
+    seconds = figure_seconds(JOBS, JOBS.studies["example"], "fig1", Records())
+    assert seconds == len(read)
+    assert {*read} == {
         f"logs/{made}.benchmark.tsv"
         for made in (
             "example/data/printed/1-5",
@@ -337,20 +352,21 @@ def test_figures_are_told_with_everything_that_made_them():
     }
 
 
-def test_verdicts_in_a_figure_tell_no_cost():
+def test_verdicts_in_a_figure_tell_no_cost(monkeypatch):
     """They rest on all that is computed."""
-    for name, study in JOBS.studies.items():
-        for source in figure_sources(JOBS, name).figures:
-            reads = JOBS.tasks[study.table(source.name)].reads
-            assert any("/verdicts/" in path for path in reads) == (not source.benchmarks)
+    monkeypatch.setattr(shown, "known_seconds", lambda *_: 1.0)
+    for study in JOBS.studies.values():
+        for name in study.figures:
+            reads = JOBS.tasks[study.table(name)].reads
+            seconds = figure_seconds(JOBS, study, name, Records())
+            assert any("/verdicts/" in path for path in reads) == (seconds is None)
 
 
-def test_figures_are_found_where_a_storage_provider_puts_them():
-    planned = figure_sources(JOBS, "example")
-    moved = planned.with_paths(f"storage/{path}" for path in planned.files)
-    assert moved.files == [f"storage/{path}" for path in planned.files]
-    assert moved.figures[0].benchmarks == planned.figures[0].benchmarks
-    assert FigureSources.parse_json(moved.model_dump_json(), "--figures") == moved
+def test_results_are_found_where_a_storage_provider_puts_them():
+    planned = SiteRules(JOBS, ROOT, [], list).page_files("example")
+    assert {"figures/example/fig1.svg", "figures/example/fig1.csv"} <= {*planned}
+    assert folder_of([f"storage/{path}" for path in planned], planned) == "storage/"
+    assert folder_of(planned, planned) == "."
 
 
 def test_commit_is_that_of_the_project_alone(tmp_path):
@@ -388,7 +404,7 @@ def test_why_the_code_is_unknown_is_said_with_the_remedy_of_git(
     assert commit_name(tmp_path) == commit_name(tmp_path) == "unknown"
     said = f"The state of the code is unknown: {reason}\n"
     assert capfd.readouterr().err == said
-    html = folder.html("--commit", "unknown")
+    html = folder.html(commit="unknown")
     assert f"<dt>Code</dt><dd><code>unknown</code> ({escape(reason)})</dd>" in html
     assert "<dt>Code</dt><dd><code>abc1234-dirty</code></dd>" in folder.html()
 
@@ -396,11 +412,14 @@ def test_why_the_code_is_unknown_is_said_with_the_remedy_of_git(
 def test_pages_link_to_pages_that_are_asked_for_or_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results/report").mkdir(parents=True)
-    pages, study = ["scan_and_snap", "lp_ft"], SimpleNamespace(study="example")
+    pages = ["scan_and_snap", "lp_ft"]
 
     def site(*targets):
-        rule = Page(JOBS, Path("lock"), ROOT, str, pages, lambda: targets)
-        return FigureSources.parse_json(rule.figures_as_json(study), "--figures").site
+        rules = SiteRules(JOBS, ROOT, pages, lambda: targets)
+        context = page.main.make_context(
+            "", rules.page_links("example").split(), resilient_parsing=True
+        )
+        return Site(context.params["pages"], context.params["index"])
 
     def links(*targets):
         return {name: link for name, link in site_links(site(*targets)) if link}

@@ -15,6 +15,7 @@ from markupsafe import escape
 from report_folder import SVG
 
 from replication.base.errors import InputError
+from replication.base.tables import read_csv
 from replication.bundle.bundle import find_references, read_verdicts, reference_folder
 from replication.judge.abstract import (
     REST_OPEN,
@@ -28,8 +29,8 @@ from replication.report.citing import read_citation
 from replication.report.command import main
 from replication.report.details import compare_with_paper, overlay
 from replication.report.pictures import FIGURES_PER_PROCESS, Drawing, draw_all
+from replication.report.shown import Site
 from replication.report.site import registry_of, related_pages
-from replication.report.sources import Site
 from replication.study.claims import GROUPS
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
@@ -353,15 +354,16 @@ def test_published_numbers_stand_beside_ours(tmp_path):
     ours, papers = tmp_path / "ours.csv", tmp_path / "papers.csv"
     ours.write_text("k,rate,mean,n\n1,0.5,2.0,9\n1,1,3.0,9\n2,0.5,5.0,9\n")
     papers.write_text("k,rate,mean\n1,0.5,2.25\n1,1.0,2.5\n")
-    found = compare_with_paper(ours, papers, ("k", "rate", "mean"))
+    numbers = read_csv(ours, ())
+    found = compare_with_paper(numbers, papers, ("k", "rate", "mean"))
     assert (found.keys, found.values) == (["k", "rate"], ["mean"])
     assert found.rows == [([1, 0.5], [(2.0, 2.25, -0.25)]), ([1, 1.0], [(3.0, 2.5, 0.5)])]
     assert found.largest == {"mean": 0.5}
     papers.write_text("k,rate,mean\n7,0.5,2.25\n")
-    assert compare_with_paper(ours, papers, ("k", "rate", "mean")) is None
+    assert compare_with_paper(numbers, papers, ("k", "rate", "mean")) is None
     # A figure that shows both has columns of its own.
     papers.write_text("table,rate,mean\n1,0.5,2.25\n")
-    assert compare_with_paper(ours, papers, ("table", "rate", "mean")) is None
+    assert compare_with_paper(numbers, papers, ("table", "rate", "mean")) is None
 
 
 def paper(

@@ -212,9 +212,8 @@ def test_the_page_shows_it_apart_and_does_not_count_it(tmp_path, monkeypatch):
     folder = Folder(tmp_path)
     (counted,) = (line for line in folder.html().splitlines() if "What holds: " in line)
     claim = OWN_CLAIM | {"figure": "mine", "statement": "Ours <b>holds</b>"}
-    mine = next(item for item in folder.figures if item["name"] == "fig1") | {"name": "mine"}
-    folder.figures.append(mine)
-    folder.settings["figures"]["mine"] = {"kind": "fig1"}
+    folder.copy_figure("fig1", "mine")
+    folder.figures["mine"] = {"kind": "fig1"}
     folder.own = {"claims": {"U1": claim}, "texts": {"mine": TEXT | {"label": "My figure"}}}
     folder.write_verdict("U1", "verified", [comparison()])
     html = folder.html()
