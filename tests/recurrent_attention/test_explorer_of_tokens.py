@@ -38,12 +38,18 @@ TOLERANCE = 1e-7
 """Of the browser against `flow`, relative to the largest value."""
 
 
+class Settings(StudySettings):
+    """A section without figures."""
+
+    figures: dict[str, object] = {}
+
+
 def page_in(folder, name):
     """A page without figures, of a study of which only the explorer matters."""
     package = f"transformer_dynamics.{name}"
     module = SimpleNamespace(
         __name__=f"{package}.study", __file__=str(FOLDER.parent / name / "study.py"),
-        Settings=StudySettings,
+        Settings=Settings,
     )  # fmt: skip
     study = Study(name, module)
     with pytest.MonkeyPatch.context() as patch:
