@@ -4,8 +4,14 @@ import yaml
 from click.testing import CliRunner
 from conftest import JOBS
 
+from replication.__main__ import COMMANDS
 from replication.plan import show_settings, targets
 from replication.plan.times import Records
+
+
+def test_there_are_eight_commands():
+    expected = {"generate", "new", "power", "quick", "report", "settings", "targets", "verify"}
+    assert {*COMMANDS} == expected
 
 
 def printed(command, *words):
