@@ -116,9 +116,7 @@ rule index:
         python=python,
         key=lambda wildcards: SITE.index_key(),
         configuration=lambda wildcards, input: SITE.configuration(),
-        folder=lambda wildcards, input: folder_of(
-            input.verdicts, SITE.index_verdicts()
-        ),
+        folder=lambda wildcards, input: folder_of(input.verdicts, SITE.index_verdicts()),
         links=lambda wildcards, input: SITE.index_links(),
         edited=lambda wildcards, input: SITE.index_edited().document,
         root=str(PROJECT),

@@ -248,15 +248,15 @@ MADE_ANEW = {}
 
 
 def look(output, is_current, reason=lambda: ""):
-    """Have an output made anew unless the file itself says that it is what the plan has.
+    """Have an output made anew unless the file itself says that it is what the plan has; say whether.
 
     Nothing else decides. Nothing is checked in a storage, and by the jobs of a cluster.
     """
     if not workflow.is_main_process:
-        return
+        return True
     refuse_other_answers()
     if IS_STORED or not os.path.exists(output) or is_current():
-        return
+        return True
     if IS_DESCRIBED:
         raise WorkflowError(
             f"--report would describe {output}, which is of other settings or code; make it first, by the"
@@ -264,6 +264,7 @@ def look(output, is_current, reason=lambda: ""):
         )
     MADE_ANEW.setdefault(reason(), set()).add(output)
     workflow.dag.forcefiles.add(output)
+    return False
 
 
 # Path in the table of jobs by output, of all jobs that were planned.
@@ -271,15 +272,18 @@ PLANNED = {}
 
 
 def look_at_results(outputs):
-    """Look at all outputs of a job, by output with its path in the table of jobs."""
+    """Look at all outputs of a job, by output with its path in the table; say whether all may stay."""
 
     PLANNED.update(outputs)
-    for output, path in outputs.items():
+    found = [
         look(
             output,
             lambda: not JOBS.is_made_otherwise(output, path),
             lambda: JOBS.difference(output, path),
         )
+        for output, path in outputs.items()
+    ]
+    return all(found)
 
 
 def refuse_edited_results():
@@ -316,13 +320,15 @@ def stage(*keys, pattern=None):
     return RuleFunctions(JOBS, list(keys), pattern or list(keys), mark, look_at_results)
 
 
-def mark(path):
-    """Mark an input: a file that the workflow does not make is here; no time of a current one counts."""
+def mark(path, may_stay):
+    """Mark an input: a file that the workflow does not make is here; no time of a current one counts.
+
+    A job whose outputs may not stay waits for whatever is made anew, even if it is current.
+    """
     if not path.startswith(MADE_HERE):
         return ancient(local(path))
-    if IS_STORED or not workflow.is_main_process or is_stale(path):
-        return path
-    return ancient(path)
+    is_main = workflow.is_main_process and not IS_STORED
+    return ancient(path) if is_main and may_stay and not is_stale(path) else path
 
 
 @cache

@@ -34,7 +34,7 @@ from replication.plan.configuration import (
     read_overlay,
 )
 from replication.plan.limits import refuse_without_gpu, speed
-from replication.plan.orders import Input, Order, file_digests, made_by, planned_with
+from replication.plan.orders import Input, Order, made_by, planned_with
 from replication.plan.paper_settings import claim_departures, without_published
 from replication.plan.stale_files import checksum_file, has_key, read_record
 from replication.plan.study_jobs import StudyJobs
@@ -220,7 +220,7 @@ class Jobs:
     def planned_with(self, path: str) -> str:
         """Return a digest of the code and the tables as printed that a file is planned with."""
         task = self.tasks[path]
-        return planned_with(task.programs, file_digests(task.published))
+        return planned_with(task.programs, task.printed if task.published else ())
 
     def is_made_otherwise(self, output: str, path: str, folder: Path = Path()) -> bool:
         """Say whether an output below a folder has another key than planned, or is damaged."""

@@ -23,16 +23,17 @@ class RuleFunctions:
     """Patterns of the paths that the table has for the job's outputs."""
     pattern: str | list[str]
     """Patterns of the rule's outputs."""
-    mark: Callable[[str], Any]
-    """Function that marks an input for Snakemake."""
-    look: Callable[[dict[str, str]], None]
-    """Function that gets the path in the table by planned output."""
+    mark: Callable[[str, bool], Any]
+    """Function that marks an input for Snakemake, if the outputs may stay or not."""
+    look: Callable[[dict[str, str]], bool]
+    """Function that says by their paths in the table whether planned outputs may stay."""
 
     def inputs(self, wildcards: Any) -> list[Any]:
         """Return the files that the job reads, each once, tables as printed last."""
         patterns = [self.pattern] if isinstance(self.pattern, str) else self.pattern
-        self.look(dict(zip(_fill(patterns, wildcards), self._paths(wildcards), strict=True)))
-        return [self.mark(path) for path in dict.fromkeys(self._read(wildcards))]
+        outputs = zip(_fill(patterns, wildcards), self._paths(wildcards), strict=True)
+        may_stay = self.look(dict(outputs))
+        return [self.mark(path, may_stay) for path in dict.fromkeys(self._read(wildcards))]
 
     def key(self, wildcards: Any) -> list[str]:
         """Return the keys of the job's outputs, which alone decide what is current."""

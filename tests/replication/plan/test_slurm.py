@@ -161,7 +161,7 @@ def test_jobs_at_the_papers_scale_ask_slurm_for_what_they_declare(study: str, at
     found = {study: STUDIES[study]}
     jobs = Jobs.of(configure(merge(read_overlay(overlay(study)), ON_GPU), found), found)
     for path, task in jobs.tasks.items():
-        rule = RuleFunctions(jobs, [path], path, str, lambda paths: None)
+        rule = RuleFunctions(jobs, [path], path, lambda path, _: path, lambda _: True)
         needs = {
             "mem_mb": rule.memory({}, attempt),
             "runtime": rule.minutes({}, attempt),

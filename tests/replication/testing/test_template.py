@@ -62,7 +62,7 @@ def copy(with_new_paper, tmp_path):
 
 def refusal(project: Template) -> str:
     """Why the studies cannot be planned."""
-    words = ["replication", "check"]
+    words = ["replication", "targets"]
     code, output = project.pythons.run(words, project.folder, project.environment)
     assert code == 1, output
     assert "Traceback" not in output

@@ -252,7 +252,7 @@ def test_every_free_setting_is_one():
 UNQUOTED = {
     "params.key": "a digest, in hexadecimal digits",
     "params.verdicts": "quoted paths; of neighbours, names in braces, which the shell expands",
-    "wildcards.study": "the name of a study's folder, which is a Python package",
+    "params.links": "options with the names of studies, whose folders are Python packages",
 }
 """What stands in shell commands without quotes, and why it may."""
 
