@@ -234,7 +234,7 @@ def add_unknown_kind(folder):
         (add_unknown_kind, "says nothing of the kind 'fig66'"),
         (
             spoil("registry.yaml", b"Of eta_Y.", b"Of {{ table.z.max() }}."),
-            "paper: figure fig1: caption: cannot be cited: 'pandas.DataFrame object' has no attribute 'z'",
+            "fig1: caption: cannot be cited: 'pandas.DataFrame object' has no attribute 'z'",
         ),
         (spoil("registry.yaml", b"caption:", b"captoin:"), "did you mean 'caption'?"),
         (spoil("registry.yaml", b"venue:", b"venues:"), "did you mean 'venue'?"),
