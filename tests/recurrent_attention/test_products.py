@@ -87,7 +87,12 @@ def test_the_largest_eigenvalues_are_those_of_the_matrix(name):
     assert np.abs(found).max() == pytest.approx(np.abs(expected).max(), abs=1e-12)
     assert np.abs(found.imag).max() == pytest.approx(np.abs(expected.imag).max(), abs=1e-12)
     assert np.abs(found[:, None] - expected).min(axis=1).max() < 1e-10
-    assert len(np.unique(found.round(9))) == len(found)
+
+    def times(values: np.ndarray, value: complex) -> int:
+        return int((np.abs(values - value) < 1e-9).sum())
+
+    # A matrix may have one several times: of a symmetric one the smallest are 0, up to rounding.
+    assert all(times(found, each) <= times(expected, each) for each in found)
 
 
 @each_model
