@@ -5,7 +5,6 @@ except ModuleNotFoundError:
     raise SystemExit(
         "The engine is not installed for this Python: run `make environment`, then `.venv/bin/snakemake`."
     ) from None
-LOCK = "requirements-encoders.lock"
 # Built as docs/environments.md says: no published image has the packages of the lock.
 IMAGE = "transformer-dynamics.sif"
 

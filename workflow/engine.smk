@@ -1,6 +1,6 @@
 # The table of jobs, the rules of every stage, and the targets that a user asks for. The Snakefile of a
 # project includes this file last, with its default target. Before that stand rules of its own and,
-# relative to its folder, the LOCK of all packages that compute and an IMAGE of its environment.
+# relative to its folder, an IMAGE of its environment.
 import os
 import sys
 from pathlib import Path
@@ -36,7 +36,6 @@ if not Path(f"{HOME}").is_dir():
     except InputError as error:
         raise WorkflowError(error.message)
 PROJECT = Path(os.path.relpath(f"{HOME}"))
-LOCK = PROJECT / globals().get("LOCK", "requirements.lock")
 
 if (PROJECT / "config/config.yaml").is_file():
 

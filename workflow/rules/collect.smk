@@ -20,12 +20,9 @@ SHOWN = f"{LOGGED}; cat {{log:q}}"
 rule scorecard:
     input:
         verdicts=looked(
-            [SCORECARD, "results/{study}/verdicts.parquet"],
+            SCORECARD,
             lambda wildcards: verdicts_on(wildcards.study),
             lambda wildcards: not SCORECARDS.stale(wildcards.study),
-            code_of_scorecard,
-            registry_digest,
-            own,
         ),
         registry=registry,
     output:
@@ -42,13 +39,10 @@ rule scorecard:
         "logs/{study}/scorecard.benchmark.tsv"
     params:
         python=python,
-        code=code_of_scorecard,
-        registry=registry_digest,
-        own=own,
         told=lambda wildcards, input: DocumentFile(own(wildcards)),
         verdicts=lambda wildcards, input: shell_words(input.verdicts),
         edited=lambda wildcards, input: SCORECARDS.edited(wildcards.study).document,
-        key=lambda wildcards, input: SCORECARDS.key(wildcards.study),
+        key=lambda wildcards: SCORECARDS.key(wildcards.study),
     message:
         "Bringing the verdicts of {wildcards.study} together (log: {log})"
     shell:
@@ -61,7 +55,7 @@ rule scorecard:
 rule page:
     input:
         verdicts=looked(
-            ["results/report/{study}.html", "results/report/{study}"],
+            "results/report/{study}.html",
             lambda wildcards: verdicts_on(wildcards.study),
             lambda wildcards: SITE.is_page_current(wildcards.study),
         ),
@@ -101,7 +95,7 @@ rule page:
 rule index:
     input:
         verdicts=looked(
-            ["results/report/index.html"],
+            "results/report/index.html",
             lambda wildcards: SITE.index_verdicts(),
             lambda wildcards: SITE.is_index_current(),
         ),

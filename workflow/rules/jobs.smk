@@ -21,7 +21,7 @@ try:
     from replication.plan.configuration import configure, merge, read_overlay
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
-    from replication.plan.orders import MADE_HERE, file_digests
+    from replication.plan.orders import MADE_HERE
     from replication.plan.cost import Planned
     from replication.plan.progress import Brief, Forecast
     from replication.report.captions import Captions, category_name
@@ -202,14 +202,6 @@ def verdicts_on(study):
     return list(JOBS.studies[study].files.verdicts.values())
 
 
-def code_of_scorecard(wildcards):
-    return JOBS.code(verdicts_on(wildcards.study), "replication.judge.scorecard")
-
-
-def registry_digest(wildcards):
-    return file_digests([registry(wildcards)])
-
-
 @cache
 def refuse_other_answers():
     """Refuse options by which Snakemake takes present files for the results of other settings."""
@@ -299,15 +291,12 @@ def refuse_edited_results():
             )
 
 
-def looked(patterns, inputs, is_current, *params):
-    """Return the inputs of a rule whose outputs the table of jobs does not know; check the first.
-
-    Take the patterns of the outputs, and functions of the wildcards.
-    """
+def looked(pattern, inputs, is_current):
+    """Return the inputs of a rule whose output, of a pattern, the table of jobs does not know; check it."""
 
     def read(wildcards):
         look(
-            patterns[0].format_map(dict(wildcards.items())),
+            pattern.format_map(dict(wildcards.items())),
             lambda: is_current(wildcards),
             lambda: "something that it shows, or the code that writes it, changed",
         )

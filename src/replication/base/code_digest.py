@@ -113,18 +113,6 @@ def installed_versions(packages: tuple[str, ...]) -> dict[str, str]:
     return {name: _installed_version(name) for name in packages}
 
 
-@cache
-def code_digests(programs: tuple[str, ...]) -> list[str]:
-    """Return one string per module and per installed package that some programs reach."""
-    reached = [reach(program) for program in programs]
-    modules = {name: found for each in reached for name, found in each.modules.items()}
-    packages = sorted({name for each in reached for name in each.packages})
-    return [
-        *(f"{name}@{found}" for name, found in sorted(modules.items())),
-        *(f"{name}=={found}" for name, found in installed_versions(tuple(packages)).items()),
-    ]
-
-
 def check_function(module: str, function: str) -> None:
     """Refuse a function that a module does not have, without running the module, in words."""
     found = _read_module(module).source.functions

@@ -13,7 +13,6 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from replication.base.code_digest import code_digests
 from replication.base.errors import InputError
 from replication.base.places import SOURCE
 from replication.base.provenance import (
@@ -143,11 +142,6 @@ class Jobs:
     def is_figure(self, path: str) -> bool:
         """Say whether the table has a figure under this path, which has no ending there."""
         return path in self.tasks and self.tasks[path].stage == "figure"
-
-    def code(self, paths: Iterable[str], *programs: str) -> list[str]:
-        """Return one string per module and package that some files, or programs, depend on."""
-        made = (task.program for _, task in self.closure(paths))
-        return code_digests(tuple(dict.fromkeys([*programs, *made])))
 
     def order(
         self, path: str, output: str | None = None, inputs: Sequence[str] | None = None
