@@ -31,8 +31,8 @@ Parsed = TypeVar("Parsed", bound=Strict)
 MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
 EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
 EVIDENCE_COLUMNS = ("claim", "cell", "sample", "seed", "value", "published")
-RARE_COLUMNS = ("censored", "diverged")
-"""Further columns of evidence, left out if empty: see `known_ends` and `without_diverged`."""
+RARE_COLUMNS = ("diverged",)
+"""Further columns of evidence, left out if empty: see `without_diverged`."""
 EVIDENCE_NUMBERS: dict[Hashable, Any] = {
     "seed": "Int64",
     "value": "float64",

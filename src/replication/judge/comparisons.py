@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from replication.base.errors import InputError, UnmeasurableError
 from replication.judge.statistics import (
-    Limits,
     pooled_std,
     sign_interval,
     sign_test_above,
@@ -23,7 +22,7 @@ from replication.judge.statistics import (
 )
 from replication.judge.verdicts import FEWEST_SEEDS
 from replication.study.claims import Bounds, Equivalence, Interval, Published, Statistical, Test
-from replication.study.evidence import AT_LEAST, AT_MOST, CENSORED, known_ends, words_of
+from replication.study.evidence import words_of
 from replication.study.seeds import format_seeds
 
 Floats = NDArray[np.float64]
@@ -218,24 +217,19 @@ def _check_range(value: float, lower: float | None, upper: float | None) -> Numb
 def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
     rows, matters = rows.sort_values("seed"), test.smallest_effect or 0.0
     test_above, test_below, interval = _BY_CENTER[test.center]
-    values, (low, high) = rows["value"].to_numpy(np.float64), known_ends(rows)
-    if test.center == "mean" and not np.array_equal(low, high):
-        raise UnmeasurableError(
-            f"{_censored_in_words(rows)}, and no test of a mean takes a value of which one end"
-            " alone is known; `center: median` in its test does"
-        )
+    values = rows["value"].to_numpy(np.float64)
 
     def p(sign: int, place: float) -> float:
         """Return p of the center lying above a place, or below it if the sign is -1."""
-        return test_above(low, place) if sign > 0 else test_below(high, place)
+        return (test_above if sign > 0 else test_below)(values, place)
 
     bounds = {s: each for s, each in ((1, test.lower), (-1, test.upper)) if each is not None}
     needed = {sign: bound + sign * matters for sign, bound in bounds.items()}
     sign, bound = next((sign, float(bound or 0)) for sign, bound in bounds.items())
     against = [p(-sign, place - 2 * sign * matters) for sign, place in needed.items()]
     numbers: Numbers = {
-        **(_median(low, high) if test.center == "median" else {"estimate": float(values.mean())}),
-        "interval": lambda level: Limits(interval(low, level).low, interval(high, level).high),
+        "estimate": float(np.median(values) if test.center == "median" else values.mean()),
+        "interval": lambda level: interval(values, level),
         "ends": len(bounds),
         "lower": needed.get(1),
         "upper": needed.get(-1),
@@ -262,11 +256,6 @@ def _test_equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
     ours, paper = (
         rows.loc[rows["sample"] == name, "value"].to_numpy(np.float64) for name in ("ours", "paper")
     )
-    if not np.array_equal(*known_ends(rows)):
-        raise UnmeasurableError(
-            f"{_censored_in_words(rows)}, and an equivalence takes no value of which one end alone"
-            " is known"
-        )
     margin = test.margin * pooled_std(ours, paper)
     difference = float(ours.mean()) - float(paper.mean())
     return {
@@ -310,21 +299,3 @@ def _standardised_distance(values: Floats, bound: float) -> float | None:
 def _seeds_differ(*samples: Floats) -> bool:
     """Say whether seeds differ by more than rounding."""
     return any(np.ptp(values) > 1e-12 * np.abs(values).max() for values in samples)
-
-
-def _censored_in_words(rows: pd.DataFrame) -> str:
-    """Return the first value of which one end alone is known."""
-    first = rows[rows["censored"].isin(CENSORED)].iloc[0]
-    return f"the value of seed {first['seed']:.0f} is {first['censored']} {first['value']:g}"
-
-
-def _median(low: Floats, high: Floats) -> Numbers:
-    """Return the median, and whether it is known from one side alone."""
-    least, most = float(np.median(low)), float(np.median(high))
-    if least == most:
-        return {"estimate": least}
-    if np.isinf(least) and np.isinf(most):
-        raise UnmeasurableError("its median is known neither from below nor from above")
-    if np.isinf(least):
-        return {"estimate": most, "censored": AT_MOST}
-    return {"estimate": least, "censored": AT_LEAST}

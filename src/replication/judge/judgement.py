@@ -183,7 +183,7 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
 
 def _of_enough_seeds(found: Verdict) -> Verdict:
     """Return a verdict over seeds, or that there is none if these are too few or do not differ."""
-    same = [item.cell for item in found.counted if item.effect is None and not item.censored]
+    same = [item.cell for item in found.counted if item.effect is None]
     if found.seeds < FEWEST_SEEDS:
         why = f"{found.seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}"
     elif same:

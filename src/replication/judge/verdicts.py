@@ -57,9 +57,6 @@ class Comparison(Strict):
     estimate: float
     """The value, or the mean or median over seeds; of an equivalence or a published value ours
     minus the paper's."""
-    censored: Literal["at least", "at most"] | None = None
-    """Word for an estimate that is known from one side alone, as many seeds did not reach what is
-    measured within the budget."""
     low: float | None = None
     """Lower end of the interval by which it was decided."""
     high: float | None = None

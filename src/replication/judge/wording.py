@@ -106,8 +106,8 @@ def estimate_and_range(
 
 
 def estimate_in_words(item: Comparison, number: Callable[[float], str]) -> str:
-    """Return an estimate, such as "3" or "at least 3", with its interval if that has two ends."""
-    estimate = " ".join(filter(None, [item.censored, number(item.estimate)]))
+    """Return an estimate, such as "3", with its interval if that has two ends."""
+    estimate = number(item.estimate)
     if item.low is None or item.high is None:
         return estimate
     return f"{estimate} ({number(item.low)} to {number(item.high)})"

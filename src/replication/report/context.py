@@ -268,10 +268,7 @@ def _add_synonyms(text: str, groups: Sequence[Sequence[str]]) -> str:
 def _estimates(comparisons: Sequence[Comparison]) -> str:
     if not comparisons:
         return ""
-    least, largest = (
-        " ".join(filter(None, [item.censored, number(item.estimate)]))
-        for item in (pick(comparisons, key=lambda each: each.estimate) for pick in (min, max))
-    )
+    least, largest = (number(pick(item.estimate for item in comparisons)) for pick in (min, max))
     return least if least == largest else f"{least} to {largest} in {len(comparisons)} comparisons"
 
 

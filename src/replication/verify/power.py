@@ -35,7 +35,6 @@ from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.times import Records
 from replication.study.claims import Equivalence, Interval, Statistical
-from replication.study.evidence import known_ends
 from replication.study.studies import find_studies
 
 Floats = NDArray[np.float64]
@@ -76,8 +75,8 @@ class Sample(NamedTuple):
     """Standard deviation of one seed."""
     others: int = 0
     """Number of seeds of the paper's sample, which stays the same; 0 without such a sample."""
-    known_ends: tuple[Floats, Floats] | None = None
-    """Known ends of each value, for sign tests; none for t tests."""
+    signed: Floats | None = None
+    """Value of each seed, for sign tests; none for t tests."""
 
 
 class Plan(NamedTuple):
@@ -109,8 +108,8 @@ def plan_comparison(test: Statistical, rows: pd.DataFrame, cell: str, family: in
 def _one_sample(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
     assert isinstance(test, Interval)
     values = rows["value"].to_numpy(np.float64)
-    known = known_ends(rows) if test.center == "median" else None
-    sample = Sample(float(values.mean()), float(values.std(ddof=1)), known_ends=known)
+    signed = values if test.center == "median" else None
+    sample = Sample(float(values.mean()), float(values.std(ddof=1)), signed=signed)
     matters = test.smallest_effect or 0
     bounds = [(1, test.lower), (-1, test.upper)]
     ends = [(sign, bound + sign * matters) for sign, bound in bounds if bound is not None]
@@ -135,7 +134,7 @@ def _two_samples(test: Equivalence, rows: pd.DataFrame) -> tuple[Sample, list[An
 
 def _seeds_needed(sample: Sample, answer: Answer, level: float) -> int:
     """Return the least number of seeds with which all tests pass; `MOST_SEEDS` + 1 if none is."""
-    power = _sign_test_power if sample.known_ends else _t_test_power
+    power = _t_test_power if sample.signed is None else _sign_test_power
     missed = sum(1 - power(sample, *edge, level / answer.ways) for edge in answer.edges)
     enough = SEED_NUMBERS[1 - missed >= PROBABILITY]
     return int(enough[0]) if enough.size else MOST_SEEDS + 1
@@ -157,10 +156,9 @@ def _t_test_power(sample: Sample, sign: int, place: float, level: float) -> Floa
 
 def _sign_test_power(sample: Sample, sign: int, place: float, level: float) -> Floats:
     """Return the probability that a sign test passes, by number of seeds."""
-    assert sample.known_ends is not None
-    low, high = sample.known_ends
-    inside = np.count_nonzero(low > place if sign > 0 else high < place)
-    share = (inside + 0.5) / (low.size + 1)
+    assert sample.signed is not None
+    inside = np.count_nonzero(sign * sample.signed > sign * place)
+    share = (inside + 0.5) / (sample.signed.size + 1)
     needed = scipy.stats.binom.isf(level, SEED_NUMBERS, 0.5) + 1
     return np.asarray(scipy.stats.binom.sf(needed - 1, SEED_NUMBERS, share))
 

@@ -21,7 +21,7 @@ def moved(rows: pd.DataFrame, test: Test, *, is_inside: bool) -> pd.DataFrame:
     Seeds differ a little, as a test over seeds needs that.
     """
     place = rows.groupby("cell").cumcount().to_numpy() / len(rows)
-    known = rows.drop(columns=["censored", "diverged"], errors="ignore")
+    known = rows.drop(columns="diverged", errors="ignore")
     if isinstance(test, Published):
         return known.assign(value=rows["published"] + (0 if is_inside else 2 * test.tolerance))
     if isinstance(test, Equivalence):

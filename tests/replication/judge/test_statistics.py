@@ -415,7 +415,7 @@ def test_a_p_value_is_one_whatever_the_numbers(a, b, bound):
     assert pooled_std(a, b) >= 0
 
 
-# Values of which one end is known
+# Values beyond a budget
 
 
 def delays(rng, median, budget, seeds):

@@ -7,21 +7,9 @@ from report_folder import CLAIMS
 
 from replication.figures.typeset import number, typeset, typeset_svg
 from replication.judge.verdicts import Comparison
-from replication.judge.wording import estimate_and_range
 from replication.report.forest import WIDTH, forest_plot
 
 # Geometry and typesetting
-
-
-def test_an_estimate_that_is_known_from_one_side_says_so():
-    item = Comparison(
-        cell="a", estimate=2000, low=900, lower=500, censored="at least", decision="holds"
-    )
-    (row,) = forest_plot([item]).rows
-    assert row[-1] == f"at least {number(2000)}"
-    assert estimate_and_range([item], "{:g}".format) == ("at least 2000", "at least 500")
-    whole = item.model_copy(update={"high": 3000})
-    assert estimate_and_range([whole], "{:g}".format)[0] == "at least 2000 (900 to 3000)"
 
 
 @pytest.mark.parametrize("row", CLAIMS, ids=lambda row: row[0])

@@ -90,17 +90,6 @@ def test_signs_need_more_seeds_than_means():
     assert by_mean < by_median < MOST_SEEDS
 
 
-def test_a_value_that_is_known_from_one_side_plans_seeds_where_that_side_is_asked():
-    test, table = interval(lower=0, center="median"), seeds(1, n=10)
-    planned = [
-        plan_comparison(test, table.assign(censored=word), "a", 1).decision
-        for word in ("", "at least", "at most", "unknown")
-    ]
-    assert planned[:2] == ["holds", "holds"]
-    assert planned[3] == "open"
-    assert planned[2] != "holds"
-
-
 @pytest.mark.parametrize(
     ("table", "test"), [(seeds(0.0), {"lower": 0}), (seeds(1, 0), {"lower": 1.0})]
 )
