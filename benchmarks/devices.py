@@ -85,7 +85,7 @@ def differences(study: str, first: str, second: str) -> pd.DataFrame:
                       for at, device in enumerate((first, second)))  # fmt: skip
         rows = [
             (task.stage, path, name, difference_where_finite(values, there[name]))
-            for path, task in one.tasks(*STAGES)
+            for path, task in one.steps(*STAGES)
             for there in [dict(_columns(other.folder / path))]
             for name, values in _columns(one.folder / path)
         ]

@@ -13,7 +13,7 @@ from conftest import ROOT
 from replication.judge.scorecard import write_verdict
 from replication.judge.verdicts import Verdict
 from replication.plan.jobs import Jobs
-from replication.plan.stale_files import checksum, checksum_file
+from replication.plan.keys_in_files import checksum, checksum_file
 from replication.plan.study_jobs import StudyJobs
 from replication.report.page import render, write_shown
 from replication.report.shown import Site, show_run

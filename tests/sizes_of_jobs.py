@@ -81,15 +81,15 @@ def run(program: str, folder: Path, arguments: Iterable[str] = ()) -> Peaks:
 
 def make(small: Small, path: str) -> Peaks:
     """Run the job that makes a file, after the jobs of what it reads."""
-    for each in small.jobs.tasks[path].reads:
-        if each in small.jobs.tasks and not (small.folder / each).exists():
+    for each in small.jobs.steps[path].reads:
+        if each in small.jobs.steps and not (small.folder / each).exists():
             make(small, each)
     return run(JOB, small.folder, small.arguments(path))
 
 
 def measure(small: Small, path: str) -> Row:
     """Run the job that makes a file, after the jobs of what it reads."""
-    task = small.jobs.tasks[path]
+    task = small.jobs.steps[path]
     (peak,), seconds = make(small, path)
     return Row(path.partition("/")[2].partition("/")[2], task.memory, peak, seconds)
 

@@ -25,16 +25,12 @@ sys.path[:] = [
     path for path in sys.path if path not in {f"{HOME}", f"{workflow.current_basedir}"}
 ]
 
-# A module from an address of git has no folder: its files are those of the clone that is installed.
+# A module from an address of git has no folder, and no environment.
 if not Path(f"{HOME}").is_dir():
-    from replication.base.errors import InputError
-    from replication.plan.git_module import find_installed_clone
-
-    try:
-        at = getattr(HOME, "repo_path", None) or HOME.hosted_repo.repo_clone
-        HOME = find_installed_clone(f"{HOME}", Path(at), HOME.ref)
-    except InputError as error:
-        raise WorkflowError(error.message)
+    raise WorkflowError(
+        f"{HOME}: is no folder; clone the repository, run `make environment` there, and name the path of"
+        " its Snakefile"
+    )
 PROJECT = Path(os.path.relpath(f"{HOME}"))
 
 if (PROJECT / "config/config.yaml").is_file():
@@ -119,19 +115,13 @@ onsuccess:
     from replication.report.outcome import outcome_lines
 
     if not IS_STORED:
-        if workflow.is_main_process:
+        if IS_MAIN:
             refuse_edited_results()
         # Of a rule that only collects, such as the plain run, the scorecards that it asks for.
-        named = {
-            *workflow.dag.targetfiles,
-            *(
-                file
-                for job in workflow.dag.targetjobs
-                if job.is_norun
-                for file in job.input
-                if Path(file).name == "verdicts.md"
-            ),
-        }
-        asked_for = sorted(map(str, named))
-        for line in checked(outcome_lines, JOBS, PROJECT, asked_for):
+        collected = (job.input for job in workflow.dag.targetjobs if job.is_norun)
+        cards = (
+            file for files in collected for file in files if file.endswith("s.md")
+        )
+        named = sorted({*map(str, workflow.dag.targetfiles), *map(str, cards)})
+        for line in checked(outcome_lines, JOBS, PROJECT, named):
             logger.info(line)

@@ -229,7 +229,7 @@ def test_curvature_takes_memory_in_proportion_to_the_batch(
     request, rows, project, case, tensor, sizes
 ):
     small = request.getfixturevalue(project)
-    task = small.jobs.tasks[f"{RUNS}/heterogeneity/{case}-1111.npz"]
+    task = small.jobs.steps[f"{RUNS}/heterogeneity/{case}-1111.npz"]
     for path in task.reads:
         if not (small.folder / path).exists():
             sizes_of_jobs.measure(small, path)

@@ -169,7 +169,7 @@ def test_where_files_are_does_not_matter_to_runs():
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_overlays_can_be_planned(name):
     jobs = Jobs.of(configure(merge(overlay(name), ON_GPU), STUDIES), STUDIES)
-    assert len(jobs.tasks) > 200
+    assert len(jobs.steps) > 200
 
 
 def test_the_papers_scale_has_the_papers_rates_and_needs_a_gpu():

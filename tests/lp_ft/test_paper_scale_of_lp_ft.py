@@ -144,7 +144,7 @@ def planned(folder, monkeypatch, layers, sizes, changes):
 
 def run_jobs(small, *without):
     """Run jobs of data, runs and metrics, except those whose name has one of some words."""
-    for path, task in small.tasks("data", "runs", "metrics"):
+    for path, task in small.steps("data", "runs", "metrics"):
         name = path.removeprefix("results/lp_ft/").rpartition(".")[0]
         if not any(word in name for word in without):
             yield run(JOB, small.folder, name, task.memory, small.arguments(path))
@@ -162,11 +162,11 @@ def test_every_kind_of_job_at_the_papers_sizes(folder, monkeypatch):
     small = planned(folder, monkeypatch, 12, sizes, few)
     tunings = [
         task.settings["tuning"]
-        for path, task in small.tasks("runs")
+        for path, task in small.steps("runs")
         if "/main/" in path and task.settings["tuning"]
     ]
     assert {each["schedule"]["batch_size"] for each in tunings} == {8, 16, 32}
-    assert {task.settings["texts"]["length"] for _, task in small.tasks("runs")} == {128}
+    assert {task.settings["texts"]["length"] for _, task in small.steps("runs")} == {128}
     check(list(run_jobs(small)))
 
 

@@ -23,7 +23,7 @@ def test_large_boards_are_refused_without_a_gpu_and_the_cost_is_said() -> None:
         Jobs.of(configure(changes, {STUDY.name: STUDY}), {STUDY.name: STUDY})
     with_gpu = changes | {"computation": {"device": "cuda"}}
     jobs = Jobs.of(configure(with_gpu, {STUDY.name: STUDY}), {STUDY.name: STUDY})
-    run = jobs.tasks["results/recurrent_attention/runs/itrsa/1-5.npz"].settings
+    run = jobs.steps["results/recurrent_attention/runs/itrsa/1-5.npz"].settings
     assert (run["device"], run["model"]["heads"], run["training"]["loops"]) == ("cuda", 8, 16)
 
 
@@ -33,7 +33,7 @@ def test_six_by_six_has_all_conditions() -> None:
     for name, found in section.experiments.items():  # type: ignore[attr-defined]
         first = section.seeds_of(found).first  # type: ignore[attr-defined]
         last = first + (3 if "_drawn_" in name else 4)
-        assert f"results/recurrent_attention/runs/{name}/{first}-{last}.npz" in jobs.tasks
+        assert f"results/recurrent_attention/runs/{name}/{first}-{last}.npz" in jobs.steps
 
 
 @pytest.mark.parametrize(
@@ -270,36 +270,6 @@ def test_a_figure_of_one_run_shows_the_one_seed_that_is_left(seed: int) -> None:
     section = configured(changes).section(STUDY.name)
     shown = {figure.seed for figure in section.figures.values() if hasattr(figure, "seed")}
     assert shown == {section.seeds.first}
-
-
-@pytest.mark.parametrize(
-    ("measure", "data", "said"),
-    [
-        (
-            "accuracy.lead_of_the_first",
-            ("accuracy", "exponents"),
-            "exponents of itrsa as its oth",
-        ),
-        ("exponents.growth_beside_exponent", ("exponents",) * 2, "exponents of itrsa as its traj"),
-        (
-            "exponent_accuracy.correlation_over_heads",
-            ("spectrum",),
-            "spectrum of itrsa as its mea",
-        ),
-    ],
-)
-def test_an_own_claim_about_another_metric_is_refused_before_training(
-    measure: str, data: tuple[str, ...], said: str
-) -> None:
-    claim = {
-        "statement": "S", "quantity": "Q", "expected": "E", "why": "W", "evidence": measure,
-        "data": [{"experiment": "itrsa", "metric": metric} for metric in data],
-        "test": {"kind": "interval", "lower": 0.0},
-        "uses": ["regimes"] if measure == "exponents.growth_beside_exponent" else [],
-    }  # fmt: skip
-    with pytest.raises(InputError) as error:
-        Jobs.of(configured({"claims": {"U1": claim}}), {STUDY.name: STUDY})
-    assert f"U1 > data: {measure} cannot read the metric {said}" in error.value.message
 
 
 def test_what_a_claim_needs_cannot_be_removed() -> None:

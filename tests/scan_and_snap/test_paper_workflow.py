@@ -127,7 +127,7 @@ def test_published_values_are_reproduced(mixtures: list[str], tmp_path: Path):
     made, missing = [], ["figures/fig6.csv"]
     while missing:
         made += missing
-        missing = [file for path in missing for file in small.jobs.tasks[path].reads]
+        missing = [file for path in missing for file in small.jobs.steps[path].reads]
     with chdir(tmp_path):
         for path in dict.fromkeys(reversed(made)):
             main.main(small.arguments(path), standalone_mode=False)

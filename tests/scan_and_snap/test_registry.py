@@ -16,7 +16,7 @@ from replication.documents.claims import registry_to_markdown
 from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.orders import DocumentFile, Orders
+from replication.plan.steps import StepsFile
 from replication.run.program import main
 from replication.study.claims import BEYOND, SHOWN, THEORY, Quote
 from replication.study.registry import AT_SCALE, Registry, read_registry
@@ -52,8 +52,8 @@ WITH_A_QUERY_MORE = jobs_of(mixtures={"syn_small": {"num_last": 3}})
 def evidence(claim: str, folder: Path, jobs: Jobs = JOBS) -> pd.DataFrame:
     """What the engine makes of a claim that takes no data."""
     output = folder / "evidence.parquet"
-    order = jobs.order(jobs.studies[STUDY.name].files.evidence[claim], str(output))
-    told = DocumentFile(Orders(orders=[order]).to_json(), folder)
+    order = jobs.ready(jobs.studies[STUDY.name].files.evidence[claim], [str(output)])
+    told = StepsFile([order], folder)
     main([str(told)], standalone_mode=False)
     return pq.read_table(output).to_pandas()
 

@@ -30,7 +30,7 @@ from torch import Tensor
 from replication.base.errors import InputError
 from replication.base.provenance import KEY
 from replication.base.storage import read_arrays, write_arrays
-from replication.plan.orders import Input
+from replication.plan.steps import Input
 from replication.run.checkpoint import Checkpoint
 from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text.data.corpus import Columns, cut_columns
@@ -250,8 +250,8 @@ class Program:
         write_arrays(tokens, random_words().arrays(), {KEY: FILE_KEY})
         self.arguments = order(
             "runs", "training.loop", "train", job.model_dump(mode="json"),
-            seeds="1", gaps=["*validation_loss"], output=str(self.output),
-            inputs=[Input(path=str(tokens), role="data", key=FILE_KEY)],
+            self.output, seeds=(1,), gaps=("*validation_loss",),
+            inputs=(Input(str(tokens), "data", FILE_KEY),),
         )  # fmt: skip
 
     def run(self) -> Result:

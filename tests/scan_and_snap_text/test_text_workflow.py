@@ -108,7 +108,7 @@ class Drawn(Small):
     """Its figures are SVGs."""
 
     def output(self, path: str) -> Path:
-        return Path(f"{path}.svg" if self.jobs.tasks[path].stage == "figure" else path)
+        return Path(f"{path}.svg" if self.jobs.steps[path].stage == "figure" else path)
 
 
 @pytest.fixture(

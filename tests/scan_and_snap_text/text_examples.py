@@ -8,8 +8,8 @@ import numpy as np
 from click.testing import CliRunner, Result
 from conftest import DEFAULTS
 
-from replication.base.provenance import KEY
-from replication.plan.orders import DocumentFile, Input, Order, Orders, planned_with
+from replication.base.provenance import digest_of_code
+from replication.plan.steps import Input, Step, StepsFile
 from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus
 from transformer_dynamics.scan_and_snap_text.settings.metrics import WordSettings
@@ -81,22 +81,22 @@ FILE_KEY = "0123456789abcdef"
 """Key of every file that is made here."""
 
 
-def order(stage: str, name: str, function: str, settings: object, **others: object) -> list[str]:
+def order(
+    stage: str, name: str, function: str, settings: object, output: Path, **others: object
+) -> list[str]:
     """Options of `replication.run.program` for a program of this study."""
     program = f"{PACKAGE}.{name}"
-    told = Order(
-        planned_with=planned_with((program,), []), stage=stage, program=program, function=function,
-        settings=settings, made_of={KEY: FILE_KEY}, **others,
+    told = Step(
+        outputs=(str(output),), stage=stage, program=program, function=function,
+        settings=settings, digest="", key=FILE_KEY, code=digest_of_code((program,)), **others,
     )  # fmt: skip
-    return [str(DocumentFile(Orders(orders=[told]).to_json(), Path(mkdtemp())))]
+    return [str(StepsFile([told], Path(mkdtemp())))]
 
 
 def tokenised(job: TokenJob, texts: list[Path], output: Path) -> Result:
     """Number the words of two texts."""
-    sources = [Input(path=str(text), role="source") for text in texts]
-    told = order(
-        "data", "data.corpus", "sample", job.model_dump(), inputs=sources, output=str(output)
-    )
+    sources = tuple(Input(str(text), "source") for text in texts)
+    told = order("data", "data.corpus", "sample", job.model_dump(), output, inputs=sources)
     return CliRunner().invoke(main, told)
 
 

@@ -12,6 +12,7 @@ try:
     # First, so that the others are loaded by their content.
     import replication.base.sources
     from replication.base import process as surroundings
+    from replication.base.errors import InputError
     from replication.base.installation import (
         name_user,
         refuse_foreign_packages,
@@ -19,24 +20,22 @@ try:
     )
     from replication.plan.command_line import read_settings, refuse_repeated
     from replication.plan.configuration import configure, merge, read_overlay
-    from replication.base.errors import InputError
-    from replication.plan.jobs import Jobs
-    from replication.plan.orders import MADE_HERE
     from replication.plan.cost import Planned
-    from replication.plan.progress import Brief, Forecast
-    from replication.report.captions import Captions, category_name
+    from replication.plan.jobs import Jobs
     from replication.plan.other_settings import note_on_replaced, refuse_other_settings
+    from replication.plan.progress import Brief, Forecast
+    from replication.plan.rules import INDEX, name_pattern
     from replication.plan.slurm import prepare_run
-    from replication.plan.rule_inputs import RuleFunctions, in_script, name_pattern
-    from replication.study.studies import find_studies
+    from replication.plan.steps import MADE_HERE
     from replication.plan.targets import (
         PICTURE_KINDS,
         from_here,
         refuse_target,
         unknown_targets,
     )
-    from replication.plan.stale_files import checksum_file
     from replication.plan.times import Records
+    from replication.report.site_steps import SiteSteps
+    from replication.study.studies import find_studies
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"{sys.executable}, which runs Snakemake, has no module {error.name}: run `make environment`"
@@ -49,8 +48,8 @@ gc.freeze()
 gc.set_threshold(50_000)
 
 IS_STORED = workflow.storage_settings.default_storage_provider
-IS_DESCRIBED = any(word.split("=")[0] == "--report" for word in sys.argv)
-STARTED_HERE = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
+IS_MAIN = workflow.is_main_process
+STARTED_HERE = IS_MAIN and "snakemake" in Path(sys.argv[0]).parts
 IN_IMAGE = "apptainer" in map(str, workflow.deployment_settings.deployment_method)
 
 
@@ -79,7 +78,7 @@ if workflow.modifier.is_main_snakefile():
     config.update(merge(config, SETTINGS))
 
 name_user()
-if workflow.is_main_process:
+if IS_MAIN:
     checked(refuse_other_installation, PROJECT)
     checked(refuse_foreign_packages, os.environ.get("PYTHONPATH", "").split(os.pathsep))
 STUDIES = checked(find_studies)
@@ -92,8 +91,10 @@ if any(PROJECT.glob("results/reference/*/paper_scale")):
 
     BESIDE = [with_paper_scale(PROJECT)]
 JOBS = checked(Jobs.of, CONFIGURATION, STUDIES, *BESIDE)
-# A caption of Snakemake's report sees only `config` and the job's wildcards.
-config["captions"] = Captions(JOBS)
+# Studies that `--config study=...` names, or those of a plain run.
+SELECTED = checked(JOBS.selected_studies, CHOICE)
+# Pages link to those that are there or asked for; rules know these once they are asked for inputs.
+SITE = SiteSteps(JOBS, PROJECT, SELECTED, lambda: workflow.dag_settings.targets)
 # Variables by which a user's shell changes every other shell must not reach the shell of a job.
 for name in surroundings.shell_variables():
     del os.environ[name]
@@ -105,26 +106,23 @@ def refuse_unknown_targets():
     Nothing is refused in somebody else's workflow, where more rules may follow, and with a storage,
     where files have other names than on the command line.
     """
-    if IS_STORED or not (STARTED_HERE and workflow.modifier.is_main_snakefile()):
-        return
-    for word in unknown_targets(sys.argv[1:], can_be_made):
-        refuse_target(
-            JOBS, word, [rule.name for rule in workflow.rules if not rule.output]
-        )
+    if STARTED_HERE and workflow.modifier.is_main_snakefile() and not IS_STORED:
+        named = [each.name for each in workflow.rules if not each.output]
+        for word in unknown_targets(sys.argv[1:], can_be_made):
+            refuse_target(JOBS, word, named)
 
 
 def can_be_made(target):
     """Say whether a target can be made: rules of stages match more than the table of jobs has."""
-    if workflow.is_rule(target):
-        return True
     path = from_here(target)
     named = target if os.path.isabs(target) else path
-    if named in JOBS.tasks and not JOBS.is_figure(path):
+    if workflow.is_rule(target) or named in JOBS.steps and not JOBS.is_figure(path):
         return True
-    others = (rule for rule in workflow.rules if rule.name not in MADE_BY_STUDY)
-    if any(other.is_producer(named) for other in others):
+    stages = {"data", "runs", "metrics"}
+    others = [each for each in workflow.rules if each.name not in stages]
+    if any(each.is_producer(named) for each in others):
         return True
-    made = any(rule.is_producer(path) for rule in workflow.rules)
+    made = any(each.is_producer(path) for each in workflow.rules)
     return os.path.isfile(target) and not made
 
 
@@ -154,20 +152,11 @@ def kept(pattern):
     return pattern if IS_STORED else update(pattern)
 
 
-def category(wildcards):
-    return category_name(JOBS.figures[wildcards.figure][0].registry.title)
-
-
-# Seconds of a page or a scorecard.
-COLLECTING = 3.0
-
-
 def planned(job):
     """Return what a job takes, as far as that is known before it begins."""
-    path, needs = next(iter(job.output), ""), job.resources
-    # The table has a figure once, without the ending of its picture.
-    made = path if path in JOBS.tasks else os.path.splitext(path)[0]
-    known = JOBS.seconds(made, records()) if made in JOBS.tasks else COLLECTING
+    output, needs = next(iter(job.output), ""), job.resources
+    path = JOBS.path_of(output)
+    seconds = JOBS.seconds(path, records()) if path in JOBS.steps else None
 
     def need(resource, otherwise):
         # Snakemake may have words in the place of a number that depends on files to come.
@@ -175,11 +164,7 @@ def planned(job):
         return value if isinstance(value, int) else otherwise
 
     return Planned(
-        path,
-        known,
-        need("runtime", 30),
-        need("mem_mb", 0),
-        need("gpu", 0) > 0,
+        output, seconds, need("runtime", 30), need("mem_mb", 0), need("gpu", 0) > 0
     )
 
 
@@ -187,15 +172,6 @@ def planned(job):
 def records():
     """What jobs took when they were recorded."""
     return Records.of(STUDIES.values())
-
-
-def registry(wildcards):
-    return local(os.path.relpath(STUDIES[wildcards.study].folder / "registry.yaml"))
-
-
-def own(wildcards):
-    added = JOBS.studies[wildcards.study].own
-    return in_script(added.model_dump_json(exclude_defaults=True))
 
 
 def verdicts_on(study):
@@ -208,12 +184,12 @@ def refuse_other_answers():
     dag, execution = workflow.dag_settings, workflow.execution_settings
     given = {
         "--touch": workflow.touch,
-        # Programs of stages check what made their inputs; programs that collect do not.
-        "--allowed-rules": {*(dag.allowed_rules or ())}
-        - {"table", "figure", *MADE_BY_STUDY},
         "--omit-from": dag.omit_from,
         "--until": dag.until,
         "--batch": dag.batch,
+        # Programs that collect do not check what made all of their inputs.
+        "--allowed-rules": {*(dag.allowed_rules or ())}
+        - {"data", "runs", "metrics", "table", "figure"},
         # Commands such as `--summary` execute nothing, and have no settings of execution.
         "--no-hooks": execution and execution.no_hooks,
     }
@@ -228,54 +204,39 @@ def asked(*paths):
     """Return the inputs of a target that a user names, after a check of the options."""
 
     def read(wildcards):
-        if workflow.is_main_process:
+        if IS_MAIN:
             refuse_other_answers()
         return paths
 
     return read
 
 
-# Whatever is made anew although it is there, by the reason in words.
-MADE_ANEW = {}
-
-
-def look(output, is_current, reason=lambda: ""):
-    """Have an output made anew unless the file itself says that it is what the plan has; say whether.
-
-    Nothing else decides. Nothing is checked in a storage, and by the jobs of a cluster.
-    """
-    if not workflow.is_main_process:
-        return True
-    refuse_other_answers()
-    if IS_STORED or not os.path.exists(output) or is_current():
-        return True
-    if IS_DESCRIBED:
-        raise WorkflowError(
-            f"--report would describe {output}, which is of other settings or code; make it first, by the"
-            " same command without --report"
-        )
-    MADE_ANEW.setdefault(reason(), set()).add(output)
-    workflow.dag.forcefiles.add(output)
-    return False
-
-
-# Path in the table of jobs by output, of all jobs that were planned.
-PLANNED = {}
+# Path in the table of jobs by output, of all jobs that were planned; outputs that are there and are made
+# anew, by the reason in words.
+PLANNED, MADE_ANEW = {}, {}
 
 
 def look_at_results(outputs):
-    """Look at all outputs of a job, by output with its path in the table; say whether all may stay."""
+    """Look at all outputs of a job, by output with its path in the table; say whether all may stay.
 
+    Have an output made anew unless the file itself says that it is what the plan has. Nothing else
+    decides. Nothing is checked in a storage, and by the jobs of a cluster.
+    """
     PLANNED.update(outputs)
-    found = [
-        look(
-            output,
-            lambda: not JOBS.is_made_otherwise(output, path),
-            lambda: JOBS.difference(output, path),
-        )
-        for output, path in outputs.items()
-    ]
-    return all(found)
+    if not IS_MAIN:
+        return True
+    refuse_other_answers()
+    stale = {} if IS_STORED else dict(filter(is_made_otherwise, outputs.items()))
+    for output, path in stale.items():
+        MADE_ANEW.setdefault(JOBS.difference(output, path), set()).add(output)
+        workflow.dag.forcefiles.add(output)
+    return not stale
+
+
+def is_made_otherwise(item):
+    """Say whether a file is there that the table of jobs, by its path there, would make otherwise."""
+    output, path = item
+    return os.path.exists(output) and JOBS.is_made_otherwise(output, path)
 
 
 def refuse_edited_results():
@@ -283,30 +244,11 @@ def refuse_edited_results():
 
     The job of a cluster plans anew, on its machine, with the code that it finds there.
     """
-    for output, path in PLANNED.items():
-        if os.path.exists(output) and JOBS.is_made_otherwise(output, path):
-            raise WorkflowError(
-                f"{output}: its code, or the file, changed while this run was under way; give the same"
-                " command again"
-            )
-
-
-def looked(pattern, inputs, is_current):
-    """Return the inputs of a rule whose output, of a pattern, the table of jobs does not know; check it."""
-
-    def read(wildcards):
-        look(
-            pattern.format_map(dict(wildcards.items())),
-            lambda: is_current(wildcards),
-            lambda: "something that it shows, or the code that writes it, changed",
+    for output, _ in filter(is_made_otherwise, PLANNED.items()):
+        raise WorkflowError(
+            f"{output}: its code, or the file, changed while this run was under way; give the same"
+            " command again"
         )
-        return inputs(wildcards)
-
-    return read
-
-
-def stage(*keys, pattern=None):
-    return RuleFunctions(JOBS, list(keys), pattern or list(keys), mark, look_at_results)
 
 
 def mark(path, may_stay):
@@ -316,16 +258,16 @@ def mark(path, may_stay):
     """
     if not path.startswith(MADE_HERE):
         return ancient(local(path))
-    is_main = workflow.is_main_process and not IS_STORED
-    return ancient(path) if is_main and may_stay and not is_stale(path) else path
+    is_free = IS_MAIN and not IS_STORED and may_stay and not is_stale(path)
+    return ancient(path) if is_free else path
 
 
 @cache
 def is_stale(path):
     """Say whether an input is missing or made otherwise than the table of jobs says."""
-    is_planned = path in JOBS.tasks
-    return is_planned and (
-        not os.path.exists(path) or JOBS.is_made_otherwise(path, path)
+    made = JOBS.path_of(path)
+    return made in JOBS.steps and (
+        not os.path.exists(path) or JOBS.is_made_otherwise(path, made)
     )
 
 
@@ -340,8 +282,8 @@ def notes_on_results():
     ]
     jobs = [*workflow.dag.needrun_jobs()]
     outputs = [os.path.relpath(path) for job in jobs for path in job.output]
-    looked_at = [path for path in outputs if path in JOBS.tasks]
-    replaced = checked(note_on_replaced, JOBS, looked_at, outputs)
+    in_table = [path for path in outputs if path in JOBS.steps]
+    replaced = checked(note_on_replaced, JOBS, in_table, outputs)
     return "\n".join(filter(None, [*changed, replaced]))
 
 

@@ -5,7 +5,7 @@ The key is a digest of all of that. A file is current if its key is the plan's; 
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -44,29 +44,6 @@ def digest_of_code(programs: tuple[str, ...]) -> str:
     return digest(surroundings_of(programs))
 
 
-def recipe_digest(
-    programs: tuple[str, ...], settings: str, reads: Iterable[str], printed: Iterable[str]
-) -> str:
-    """Return the digest of the way to make a file, whatever its seeds.
-
-    It is of the modules (that of the function first), the digest of the settings, the recipes of
-    the files that are read, and the digests of the read files that no program makes.
-    """
-    code = digest_of_code(programs)
-    return digest([programs[0], settings, code, [*reads], [*printed], FORMAT])
-
-
-def key_of_file(
-    recipe: str, seeds: Sequence[int], reads: Mapping[str, str], gaps: Sequence[str]
-) -> str:
-    """Return the key of a file, which does not depend on how inputs are cut into files.
-
-    `reads` has the seeds of all inputs by their recipe's digest, such as 1-10,12; `gaps` those of
-    the runs behind metrics.
-    """
-    return digest([recipe, [*seeds], reads, [*gaps]])
-
-
 def differences(found: Provenance, planned: Provenance) -> Iterator[str]:
     """Yield in words the parts of a file's own provenance, settings aside, that are not planned.
 
@@ -81,7 +58,6 @@ def differences(found: Provenance, planned: Provenance) -> Iterator[str]:
         if names:
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
             yield f"the {part} {', '.join(names[:MOST_NAMES])}{more} changed"
-    if found.get("printed") != planned.get("printed"):
-        yield "a file that no job makes changed"
-    if found.get("gaps") != planned.get("gaps"):
-        yield "other arrays may have gaps"
+    before, now = (each.get("given", {}) for each in (found, planned))
+    if names := sorted(name for name in before | now if before.get(name) != now.get(name)):
+        yield f"the file {names[0]} changed"

@@ -8,7 +8,6 @@ import pandas as pd
 
 from replication.base.code_digest import installed_versions, reach
 from replication.base.errors import InputError
-from replication.base.stamp import files_beside, read_stamp
 from replication.base.tables import read_csv, read_table
 from replication.bundle.bundle import (
     EVIDENCE,
@@ -25,9 +24,8 @@ from replication.bundle.judged import test_digests
 from replication.bundle.machine import machine
 from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
-from replication.plan.collecting import Scorecards
 from replication.plan.jobs import Jobs
-from replication.plan.stale_files import checksum_file, refuse_changed_table, with_remedy
+from replication.plan.keys_in_files import checksum_file, key_in, refuse_changed_table, with_remedy
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.targets import PICTURE_KINDS
 from replication.study.evidence import words_of
@@ -97,7 +95,7 @@ def read_finished(study: StudyJobs, folder: Path) -> Bundle:
     for name in study.figures:
         path = study.table(name)
         tables[figure_path(name)] = read_csv(folder / path, ())
-        refuse_changed_table(folder / path, folder / checksum_file(Path(path)))
+        refuse_changed_table(folder / path, folder / checksum_file(path))
     verdicts = {claim: read_verdict(folder / path) for claim, path in study.files.verdicts.items()}
     return Bundle(tables, verdicts, {"machine": machine()})
 
@@ -113,10 +111,12 @@ def _stale(jobs: Jobs, study: str, folder: Path) -> Iterator[str]:
             is_there = (folder / picture).is_file()
             if is_there and jobs.is_made_otherwise(picture, f"figures/{figure}", folder):
                 yield picture
-    yield from Scorecards(jobs).stale(study, folder)
-    page = folder / jobs.studies[study].study.page
-    if page.is_file() and not read_stamp(page.read_bytes(), page.suffix, files_beside(page)):
-        yield jobs.studies[study].study.page
+    card = jobs.studies[study].study.scorecard
+    if (folder / card).is_file() and jobs.is_made_otherwise(card, card, folder):
+        yield card
+    page = jobs.studies[study].study.page
+    if (folder / page).is_file() and not key_in([folder / page]):
+        yield page
 
 
 def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -194,4 +194,4 @@ def package_versions(jobs: Jobs, study: str) -> dict[str, str]:
 
 
 def _programs(jobs: Jobs, study: str) -> set[str]:
-    return {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
+    return {step.program for _, step in jobs.closure(jobs.studies[study].files.all)}

@@ -23,9 +23,9 @@ from replication.judge.comparisons import sample_sizes
 from replication.judge.verdicts import Verdict
 from replication.judge.wording import estimate_in_words, least_favourable, short_verdict
 from replication.plan.configuration import Computation
-from replication.plan.jobs import paper_scale
 from replication.plan.other_settings import differing_keys
 from replication.plan.study_jobs import StudyJobs
+from replication.plan.study_settings import paper_scale
 from replication.study.contract import StudySettings
 from replication.study.registry import Sentence
 from replication.study.studies import Study

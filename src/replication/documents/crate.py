@@ -25,7 +25,7 @@ from replication.base.errors import InputError
 from replication.base.provenance import KEY
 from replication.base.storage import unreadable_error, write_text
 from replication.bundle.machine import machine
-from replication.plan.stale_files import read_record
+from replication.plan.keys_in_files import read_record
 from replication.study.registry import read_registry
 from replication.study.studies import find_studies
 
@@ -108,8 +108,8 @@ def describe_jobs(jobs: list[Job], name: str) -> dict[str, Any]:
 
 def _add_tool(crate: ROCrate, record: MetadataRecord, made_by: dict[str, Any]) -> ContextEntity:
     """Add the version of the program that ran, with the packages that its result depends on."""
-    found = re.search(r" -m ([\w.]+)(?: --edited \S+ ([\w.]+))?", record.shellcmd or "")
-    started = found[2] or found[1] if found else str(record.rule)
+    found = re.search(r" -m ([\w.]+)", record.shellcmd or "")
+    started = found[1] if found else str(record.rule)
     program = made_by.get("program", started)
     version = made_by.get("code", {}).get(program, "unknown")
     packages = [

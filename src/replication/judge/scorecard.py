@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
-import click
 import pandas as pd
 
 from replication.base.errors import WRONG_TABLE, InputError
 from replication.base.markdown import escape_markdown, table
-from replication.base.provenance import KEY, Provenance, digest, surroundings_of
+from replication.base.provenance import KEY, Provenance, digest
 from replication.base.stamp import stamped
 from replication.base.storage import (
     CONTENT,
@@ -133,33 +132,23 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
     return "\n".join(lines)
 
 
-@click.command(help=__doc__)
-@click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--own", required=True, type=click.File(), help="What the configuration adds, as JSON."
-)
-@click.option("--key", required=True, help="Digest of all that the scorecard is made from.")
-@click.option("--parquet", required=True, type=click.Path(path_type=Path))
-@click.option("--markdown", required=True, type=click.Path(path_type=Path))
-@click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
-def main(
+def write_scorecard(
     registry_path: Path,
-    own: TextIO,
-    key: str,
-    parquet: Path,
+    own: Any,
+    verdicts: Iterable[Path],
+    made_by: Provenance,
     markdown: Path,
-    verdicts: tuple[Path, ...],
+    parquet: Path,
 ) -> None:
-    """Write the table and the text."""
-    added = Added.parse_json(own.read(), own.name)
+    """Write the table and the text; `own` is what the configuration adds, see `Added`.
+
+    Raises:
+        InputError: if a verdict cannot be read, or a claim's function returned a wrong table.
+    """
+    added = Added.parse(own, "additions to the registry")
     registry = read_registry(registry_path).with_added(*added.added)
     found = [read_verdict(path) for path in verdicts]
     refuse_wrong_tables(registry, found)
-    made_by = {"program": __spec__.name, "settings": registry.model_dump(mode="json"), KEY: key}
-    write_table(parquet, scorecard(registry, found), made_by | surroundings_of((__spec__.name,)))
-    text = stamped(to_markdown(registry, found).encode(), ".md", key)
+    write_table(parquet, scorecard(registry, found), made_by)
+    text = stamped(to_markdown(registry, found).encode(), ".md", made_by[KEY])
     write_atomically(markdown, lambda stream: stream.write(text))
-
-
-if __name__ == "__main__":
-    main()

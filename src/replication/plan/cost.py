@@ -25,10 +25,10 @@ class Planned(NamedTuple):
 
 def jobs_behind(jobs: Jobs, paths: Iterable[str], records: Records) -> list[Planned]:
     """Return the jobs that make some files from nothing, each once."""
-    made = {record_name(path, task): (path, task) for path, task in jobs.closure(paths)}
+    made = {record_name(path, step): (path, step) for path, step in jobs.closure(paths)}
     return [
-        Planned(path, jobs.seconds(path, records), task.minutes, task.memory, task.device == "cuda")
-        for path, task in made.values()
+        Planned(path, jobs.seconds(path, records), step.minutes, step.memory, step.device == "cuda")
+        for path, step in made.values()
     ]
 
 

@@ -6,12 +6,14 @@ from typing import Any
 
 from replication.base.errors import InputError
 from replication.base.strict import shorten
-from replication.plan.jobs import Jobs
-from replication.plan.stale_files import read_record
+from replication.plan.jobs import COLLECTING, Jobs
+from replication.plan.keys_in_files import read_record
 from replication.study.seeds import format_seeds
 
 MOST_SETTINGS = 5
 """Largest number of settings that are told; of the rest only their number is."""
+UNTOLD = COLLECTING | {"verdict", "figure"}
+"""Stages whose files do not say their settings."""
 LONGEST_VALUE = 40
 """Largest number of letters of a value that is told."""
 
@@ -35,15 +37,18 @@ def differing_settings(jobs: Jobs, paths: Iterable[str]) -> str:
     alike = {"unlike_published": None}
     told: dict[str, None] = {}
     for path in paths:
-        task = jobs.tasks[path]
-        if task.stage in {"verdict", "figure"} or not Path(path).is_file():
+        step = jobs.steps[path]
+        if (
+            step.stage in {"verdict", "figure", "scorecard", "page", "index"}
+            or not Path(path).is_file()
+        ):
             continue
         try:
             found = read_record(Path(path))
             made = found["settings"] | {"seeds": format_seeds(found["seeds"])}
         except Exception:
             continue
-        now = task.settings | {"seeds": format_seeds(task.seeds)}
+        now = step.settings | {"seeds": format_seeds(step.seeds)}
         for key, *values in differing_keys(made | alike, now | alike, ""):
             there, here = (shorten(str(each), LONGEST_VALUE) for each in values)
             told[f"{key} {there} in place of {here}"] = None

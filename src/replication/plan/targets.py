@@ -37,7 +37,7 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     name = from_here(target)
     stem, ending = os.path.splitext(name)
     kind = ending.lower().removeprefix(".")
-    files = {os.path.splitext(path)[0]: path for path in jobs.tasks if not jobs.is_figure(path)}
+    files = {os.path.splitext(path)[0]: path for path in jobs.steps if not jobs.is_figure(path)}
     for study in jobs.studies.values():
         page, scorecard = study.study.page, study.study.scorecard
         files |= {os.path.splitext(path)[0]: path for path in (page, scorecard)}

@@ -11,8 +11,9 @@ from statistics import mean
 
 from replication.base.errors import InputError
 from replication.base.storage import write_text
+from replication.plan.steps import Step
 from replication.plan.study_jobs import StudyJobs
-from replication.plan.tasks import Task, Tasks
+from replication.plan.study_steps import StudySteps
 from replication.study.seeds import parse_seeds
 from replication.study.studies import Study
 
@@ -35,7 +36,7 @@ class Records:
         found = [read_record(study.folder / RECORD) for study in studies]
         return cls({job: float(seconds) for each in found for job, (seconds, _) in each.items()})
 
-    def told(self, name: str) -> float | None:
+    def of_job(self, name: str) -> float | None:
         """Return the seconds of a job; of an unknown one, by the mean seed of those in its folder.
 
         The last part of a name is often the seeds of the job. None if nothing beside it is known.
@@ -62,12 +63,15 @@ def _number_of_seeds(name: str) -> int:
         return 1
 
 
-def record_name(path: str, task: Task) -> str:
+def record_name(path: str, step: Step) -> str:
     """Return the name under which the time of a file's job is recorded: the path of its log."""
-    if task.batch:
-        return f"logs/{path.split('/')[1]}/{task.stage}/{task.batch}"
-    if task.stage in {"table", "figure"}:
-        return f"logs/{path}{'.pdf' * (task.stage == 'figure')}"
+    study = path.split("/")[1]
+    if step.stage == "scorecard":
+        return f"logs/{study}/scorecard"
+    if step.batch:
+        return f"logs/{study}/{step.stage}/{step.batch}"
+    if step.stage in {"table", "figure"}:
+        return f"logs/{path}{'.pdf' * (step.stage == 'figure')}"
     return f"logs/{path.removeprefix('results/').rpartition('.')[0]}"
 
 
@@ -115,7 +119,7 @@ def record_times(study: StudyJobs) -> int:
 
     Jobs that did not run here keep their records.
     """
-    names = {record_name(path, task) for path, task in Tasks(study).all()}
+    names = {record_name(path, step) for path, step in StudySteps(study).all()}
     files = {name: Path(f"{name}{BENCHMARK}") for name in names}
     took = {name: measure(file) for name, file in files.items() if file.is_file()}
     if took:

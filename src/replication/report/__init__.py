@@ -3,4 +3,4 @@
 A rule makes the page from results. A command makes it from the reference, and computes nothing.
 """
 
-__all__ = ["captions", "command", "page", "page_rule"]
+__all__ = ["command", "page", "site_steps"]

@@ -21,12 +21,13 @@ from replication.judge.scorecard_figure import table_of_verdicts
 from replication.plan.configuration import configure
 from replication.plan.cost import cost_in_words, cost_of_study
 from replication.plan.jobs import Jobs
-from replication.plan.stale_files import checksum
+from replication.plan.keys_in_files import checksum
+from replication.plan.steps import Step
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.times import Records
 from replication.report.index import render_index
 from replication.report.page import render, write_shown
-from replication.report.pictures import Drawing, draw_all
+from replication.report.pictures import draw_all
 from replication.report.shown import (
     INDEX,
     ShownFigure,
@@ -139,7 +140,7 @@ def _draw_figures(root: Path, jobs: Jobs, kept: list[ShownStudy], folder: Path) 
     """Draw the figures of all pages in a folder; return the studies with those that are drawn."""
     records = Records.of(study.study for study in jobs.studies.values())
     wrong: dict[tuple[str, str], str] = {}
-    drawings: dict[tuple[str, str], Drawing] = {}
+    drawings: dict[tuple[str, str], Step] = {}
     for each in kept:
         name = each.study.study.name
         for figure in each.study.figures:
@@ -157,8 +158,8 @@ def _draw_figures(root: Path, jobs: Jobs, kept: list[ShownStudy], folder: Path) 
         figures = [
             ShownFigure(
                 figure,
-                drawings[name, figure].picture,
-                drawings[name, figure].table,
+                drawings[name, figure].file,
+                drawings[name, figure].inputs[0].file,
                 figure_seconds(jobs, each.study, figure, records),
             )
             for figure in each.study.figures
@@ -175,8 +176,8 @@ def _draw_figures(root: Path, jobs: Jobs, kept: list[ShownStudy], folder: Path) 
     return shown
 
 
-def _drawing(root: Path, jobs: Jobs, shown: ShownStudy, figure: str, folder: Path) -> Drawing:
-    """Return the arguments that draw a figure of a reference in a folder."""
+def _drawing(root: Path, jobs: Jobs, shown: ShownStudy, figure: str, folder: Path) -> Step:
+    """Return the step that draws a figure of a reference in a folder."""
     name, path = shown.study.study.name, figure_path(figure)
     table, checked = reference_folder(root, name) / path, folder / f"{figure}.sha256"
     if not table.is_file():
@@ -184,12 +185,12 @@ def _drawing(root: Path, jobs: Jobs, shown: ShownStudy, figure: str, folder: Pat
         write_csv(table, shown.bundle.tables[path])
     write_text(checked, checksum(table))
     job = shown.study.table(figure).removesuffix(".csv")
-    published = list(map(Path, jobs.tasks[job].published))
     picture = folder / Path(picture_path(shown.study, figure)).name
-    return Drawing(jobs.order(job), table, checked, published, picture)
+    published = [each.path for each in jobs.steps[job].of_role("published")]
+    return jobs.ready(job, [str(picture)], [str(table), str(checked), *published])
 
 
-def _draw_and_tell(drawings: dict[tuple[str, str], Drawing]) -> dict[tuple[str, str], str]:
+def _draw_and_tell(drawings: dict[tuple[str, str], Step]) -> dict[tuple[str, str], str]:
     """Draw figures, and say of each study when its last figure is drawn; return the errors."""
     begin, wrong = monotonic(), {}
     left = Counter(study for study, _ in drawings)

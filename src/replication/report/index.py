@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import click
-
 from replication.base.stamp import stamped
 from replication.base.storage import write_atomically
 from replication.judge.abstract import (
@@ -20,11 +18,13 @@ from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
 from replication.plan.cost import cost_in_words, cost_of_study
 from replication.plan.jobs import Jobs
+from replication.plan.steps import Step
 from replication.plan.times import Records
 from replication.report.shown import (
     INDEX,
     Picture,
     Site,
+    folder_of,
     picture_path,
     plan_again,
     read_picture,
@@ -141,19 +141,11 @@ def _studies_by_paper(registries: Mapping[str, Registry]) -> list[list[str]]:
     return list(papers.values())
 
 
-@click.command(help=__doc__)
-@click.option("--configuration", required=True, type=click.Path(path_type=Path), help="As JSON.")
-@click.option("--folder", required=True, type=click.Path(path_type=Path), help="Of the results.")
-@click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
-@click.option("--page", "pages", multiple=True, help="Study whose page is made.")
-@click.option("--key", required=True, help="Digest of all that the index is made from.")
-@click.option("--output", required=True, type=click.Path(path_type=Path))
-def main(
-    configuration: Path, folder: Path, root: Path, pages: tuple[str, ...], key: str, output: Path
-) -> None:
+def write_index_of_run(step: Step) -> None:
     """Write the index of a run, after everything was read."""
-    jobs = plan_again(configuration, root)
-    studies = {name: jobs.studies[name] for name in pages}
+    facts, folder = step.facts, folder_of(step)
+    jobs = plan_again(facts)
+    studies = {name: jobs.studies[name] for name in facts["pages"]}
     verdicts = {
         name: {claim: read_verdict(folder / path) for claim, path in study.files.verdicts.items()}
         for name, study in studies.items()
@@ -163,10 +155,7 @@ def main(
         for name, study in studies.items()
         if SCORECARD in study.figures
     }
-    html = render_index(root, jobs, Site(pages, INDEX), verdicts, pictures)
-    whole = stamped(html.encode(), ".html", key)
-    write_atomically(output, lambda stream: stream.write(whole))
-
-
-if __name__ == "__main__":
-    main()
+    site = Site(facts["pages"], INDEX)
+    html = render_index(Path(facts["root"]), jobs, site, verdicts, pictures)
+    whole = stamped(html.encode(), ".html", step.key)
+    write_atomically(step.file, lambda stream: stream.write(whole))

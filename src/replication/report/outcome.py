@@ -38,7 +38,7 @@ def outcome_lines(jobs: Jobs, root: Path, targets: Iterable[str]) -> list[str]:
         if target.startswith("figures/") and below in jobs.figures:
             study, name = jobs.figures[below]
             lines |= dict.fromkeys(_figure_lines(jobs, study, name, kept))
-        elif target in jobs.tasks and jobs.tasks[target].stage == "verdict":
+        elif target in jobs.steps and jobs.steps[target].stage == "verdict":
             lines[_verdict_line(target)] = None
         elif target in scorecards:
             lines |= dict.fromkeys(_scorecard_lines(scorecards[target]))

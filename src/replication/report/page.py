@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import click
 import pandas as pd
 
 from replication.base.commit import UNKNOWN, why_unknown
@@ -22,6 +21,7 @@ from replication.judge.abstract import (
     sentences_by_version,
 )
 from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
+from replication.plan.steps import Step
 from replication.report.citing import read_citation
 from replication.report.context import (
     ClaimView,
@@ -41,6 +41,7 @@ from replication.report.shown import (
     ShownFigure,
     ShownStudy,
     Site,
+    folder_of,
     plan_again,
     read_picture,
     show_run,
@@ -224,35 +225,16 @@ def write_shown(page: Path, shown: ShownStudy, html: str, key: str | None = None
     write_page(page, html, files, texts, key)
 
 
-@click.command(help=__doc__)
-@click.option("--study", required=True, help="Its name.")
-@click.option("--configuration", required=True, type=click.Path(path_type=Path), help="As JSON.")
-@click.option("--folder", required=True, type=click.Path(path_type=Path), help="Of the results.")
-@click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
-@click.option("--page", "pages", multiple=True, help="Study whose page is made or there.")
-@click.option("--index", default="", help="Link to the index.")
-@click.option("--commit", required=True, help="State of the code, such as git describe prints.")
-@click.option("--digest", required=True, help="SHA-256 of the configuration.")
-@click.option("--key", required=True, help="Digest of all that the page is made from.")
-@click.option("--output", required=True, type=click.Path(path_type=Path))
-def main(
-    study: str,
-    configuration: Path,
-    folder: Path,
-    root: Path,
-    pages: tuple[str, ...],
-    index: str,
-    key: str,
-    output: Path,
-    **origin: str,
-) -> None:
+def write_page_of_run(step: Step) -> None:
     """Write the page of a study of a run."""
-    site = Site(pages, index)
-    origin |= {"configuration": "results/config.yaml", "command": site.command.format(study)}
-    shown = show_run(plan_again(configuration, root, study), study, folder, site)
+    facts, study = step.facts, step.facts["study"]
+    root, site = Path(facts["root"]), Site(facts["pages"], facts["index"])
+    shown = show_run(plan_again(facts, study), study, folder_of(step), site)
     shown = shown._replace(related=related_pages(root, study, site))
-    write_shown(output, shown, render(shown, origin, root), key)
-
-
-if __name__ == "__main__":
-    main()
+    origin = {
+        "commit": facts["commit"],
+        "digest": facts["digest"],
+        "configuration": "results/config.yaml",
+        "command": site.command.format(study),
+    }
+    write_shown(step.file, shown, render(shown, origin, root), step.key)

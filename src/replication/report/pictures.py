@@ -7,39 +7,22 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
-from typing import NamedTuple
 
 from tqdm import tqdm
 
 from replication.base.errors import InputError
-from replication.plan.orders import Order
-from replication.run.stages import draw_figure
+from replication.plan.steps import Step
+from replication.run.stages import make_output
 
 FIGURES_PER_PROCESS = 4
 """Number of figures that take longer to draw than another process takes to start."""
 
 
-class Drawing(NamedTuple):
-    """Arguments of `replication.run.stages.draw_figure`."""
-
-    order: Order
-    """The figure's job."""
-    table: Path
-    """Path of the table that the figure draws."""
-    checked: Path
-    """Path of the digest of the table's content."""
-    published: list[Path]
-    """Paths of tables as printed."""
-    picture: Path
-    """Path of the picture."""
-
-
-def draw_all(drawings: Sequence[Drawing], cores: int | None = None) -> Iterator[str]:
+def draw_all(drawings: Sequence[Step], cores: int | None = None) -> Iterator[str]:
     """Draw figures, and yield for each the error of an input; empty if the figure is drawn.
 
     Args:
-        drawings: the figures.
+        drawings: the figures' steps.
         cores: largest number of processes; the machine's number of cores if left out.
     """
     processes = min(cores or _count_cores(), len(drawings) // FIGURES_PER_PROCESS)
@@ -59,9 +42,9 @@ def _count_cores() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def _draw(drawing: Drawing) -> str:
+def _draw(drawing: Step) -> str:
     try:
-        draw_figure(*drawing)
+        make_output(drawing)
     except InputError as error:
         return error.message
     return ""

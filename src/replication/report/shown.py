@@ -1,11 +1,10 @@
 """A study as its page shows it: a bundle with pictures, from a run or from the reference."""
 
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as Xml
 
 from PIL import Image
@@ -20,6 +19,7 @@ from replication.judge.verdicts import Outcome
 from replication.plan.configuration import Configuration, configuration_type
 from replication.plan.cost import cost_in_words, cost_of_study
 from replication.plan.jobs import Jobs
+from replication.plan.steps import Step
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.times import Records, known_seconds
 from replication.report.context import ClaimInShort
@@ -121,17 +121,21 @@ class ShownStudy(NamedTuple):
         return cited.cite(self.text(figure))
 
 
-def plan_again(document: Path, root: Path, *names: str) -> Jobs:
+def plan_again(facts: Mapping[str, Any], *names: str) -> Jobs:
     """Return the table of jobs of some studies, of all if none is named.
 
-    `document` is the configuration of a run as JSON, `root` the folder of the project.
+    `facts` has the `configuration` of a run, and the `root` of the project.
     """
     found = find_studies()
     studies = {name: found[name] for name in names or found}
-    given = json.loads(document.read_text(encoding="utf-8"))
-    parts = {name: given[name] for name in (*Configuration.model_fields, *studies)}
-    configuration = configuration_type(studies).parse(parts, str(document))
-    return Jobs.of(configuration, studies, with_paper_scale(root))
+    parts = {name: facts["configuration"][name] for name in (*Configuration.model_fields, *studies)}
+    configuration = configuration_type(studies).parse(parts, "configuration")
+    return Jobs.of(configuration, studies, with_paper_scale(Path(facts["root"])))
+
+
+def folder_of(step: Step) -> Path:
+    """Return the folder in which a storage provider has put the files of a step, or this one."""
+    return Path(step.inputs[0].path.removesuffix(step.facts["first"]))
 
 
 def show_run(jobs: Jobs, name: str, folder: Path, site: Site) -> ShownStudy:

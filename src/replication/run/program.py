@@ -1,6 +1,6 @@
-"""Run one job: `python -m replication.run.program FILE`, with its orders as JSON.
+"""Run one job: `python -m replication.run.program FILE`, with its steps as JSON.
 
-Every rule of the workflow calls this program. For every order it reads and checks the inputs, calls
+Every rule of the workflow calls this program. For every step it reads and checks the inputs, calls
 the study's function and writes the returned value; `replication.study.contract` describes the
 functions.
 """
@@ -15,8 +15,8 @@ import replication.base.sources  # noqa: F401  first: what follows is loaded by 
 from replication.base.errors import InputError
 from replication.base.process import memory_limit
 from replication.base.strict import shorten
-from replication.plan.orders import MADE_HERE, Order, Orders
-from replication.plan.stale_files import with_remedy
+from replication.plan.keys_in_files import with_remedy
+from replication.plan.steps import MADE_HERE, STEPS, Step
 from replication.run.stages import make_output, seeds_not_finite
 from replication.run.work import refuse_edited_code
 
@@ -31,45 +31,45 @@ DECOMPOSITION_ERROR = "LinAlgError"
 @click.command(help=__doc__)
 @click.argument("job", type=click.Path(path_type=Path))
 def main(job: Path) -> None:
-    """Run the orders of one job."""
-    for order in Orders.parse_json(_read_text(job), str(job)).orders:
-        refuse_edited_code(order)
+    """Run the steps of one job."""
+    for step in STEPS.validate_json(_read_text(job)):
+        refuse_edited_code(step)
         try:
-            make_output(order)
+            make_output(step)
         except InputError as error:
-            if named := _named_result(error, order):
+            if named := _named_result(error, step):
                 raise InputError(with_remedy(error.message, named)) from error
-            if order.stage != "metrics" or not (remedy := _remedy(order)):
+            if step.stage != "metrics" or not (remedy := _remedy(step)):
                 raise
-            raise InputError(f"{order.output}: {error.message}; {remedy}") from error
+            raise InputError(f"{step.file}: {error.message}; {remedy}") from error
         except (MemoryError, RuntimeError, ValueError) as error:
             if wrong := _matrix_failure(error):
-                remedy = _remedy(order) or "lower the learning rate of what it is made from"
+                remedy = _remedy(step) or "lower the learning rate of what it is made from"
                 raise InputError(
-                    f"{order.output}: {wrong}, as after a training that diverged; {remedy}"
+                    f"{step.file}: {wrong}, as after a training that diverged; {remedy}"
                 ) from error
             if not _is_memory_error(error):
                 raise
             raise InputError(
-                f"{order.output}: does not fit into memory; {memory_limit()}lower the largest of"
-                f" its settings, {', '.join(_largest_settings(order))}, or let a job take fewer"
+                f"{step.file}: does not fit into memory; {memory_limit()}lower the largest of"
+                f" its settings, {', '.join(_largest_settings(step))}, or let a job take fewer"
                 " seeds"
             ) from error
 
 
-def _named_result(error: InputError, order: Order) -> str | None:
+def _named_result(error: InputError, step: Step) -> str | None:
     """Return the result whose damage an error names, None if it names something else."""
-    damaged = (item.path for item in order.inputs if error.message.startswith(item.path))
+    damaged = (item.path for item in step.inputs if error.message.startswith(item.path))
     results = (path for path in damaged if path.startswith(MADE_HERE))
     return next(results, None) if "; delete" in error.message else None
 
 
-def _remedy(order: Order) -> str:
+def _remedy(step: Step) -> str:
     """Return the remedy for a metric that fails on a training that diverged; empty without one."""
-    if not (seeds := seeds_not_finite(order)):
+    if not (seeds := seeds_not_finite(step)):
         return ""
     return (
-        f"experiment {order.file.parent.name} has runs that are not finite, of seed {seeds}; lower"
+        f"experiment {step.file.parent.name} has runs that are not finite, of seed {seeds}; lower"
         " the learning rate of what it is made from, or have the metric return NaN for such a seed"
     )
 
@@ -90,12 +90,12 @@ def _is_memory_error(error: Exception) -> bool:
     return isinstance(error, MemoryError) or any(words in said for words in MEMORY_WORDS)
 
 
-def _largest_settings(order: Order) -> list[str]:
+def _largest_settings(step: Step) -> list[str]:
     """Return the keys and values of the settings that decide the size of a job.
 
     These are whole numbers and lengths of lists.
     """
-    sizes = {"seeds": len(order.seed_numbers), **dict(_sizes(order.settings))}
+    sizes = {"seeds": len(step.seeds), **dict(_sizes(step.settings))}
     large = sorted(sizes.items(), key=lambda item: item[1], reverse=True)[:3]
     return [f"{path} ({size})" for path, size in large]
 

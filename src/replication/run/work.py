@@ -1,4 +1,4 @@
-"""The study's function of a job, its settings, and its inputs, read and checked."""
+"""The study's function of a step, its settings, and its inputs, read and checked."""
 
 import importlib
 import inspect
@@ -10,12 +10,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from replication.base.errors import InputError
-from replication.base.provenance import Provenance, surroundings_of
-from replication.plan.orders import Input, Order, Role, file_digests, made_by, planned_with
-from replication.plan.tasks import programs_of
+from replication.base.provenance import digest_of_code
+from replication.plan.steps import EDITED, Input, Role, Step, digest_of_file
 from replication.study.contract import Measured, Run
 from replication.study.published_tables import check_published_table
-from replication.study.seeds import parse_seeds
 
 Function = Callable[..., Any]
 GAPS = "gaps"
@@ -24,81 +22,65 @@ GAPS = "gaps"
 
 def find_function(program: str, name: str) -> Function:
     """Return a function of a program by its name; an `InputError` if the program has none."""
-    module = importlib.import_module(program)
-    function: Function | None = getattr(module, name, None)
+    function: Function | None = getattr(importlib.import_module(program), name, None)
     if function is None:
-        known = [
-            key
-            for key, value in vars(module).items()
-            if inspect.isfunction(value) and not key.startswith("_")
-        ]
-        raise InputError(f"{program} has no function {name}; it has {', '.join(known)}")
+        raise InputError(f"{program} has no function {name}; write it, or correct the name")
     return function
 
 
-def function_of(order: Order) -> Function:
-    """Return the study's function that does a job."""
-    return find_function(order.program, order.function)
+def function_of(step: Step) -> Function:
+    """Return the study's function that makes a step's file."""
+    return find_function(step.program, step.function)
 
 
 def parse_settings(function: Function, data: Any) -> Any:
     """Return plain data as the type of a function's first parameter, or refuse them in words."""
     first = next(iter(inspect.signature(function).parameters.values()))
-    return first.annotation.parse(data, "--job: settings")
+    return first.annotation.parse(data, f"settings of {function.__module__}")
 
 
-def settings_of(order: Order) -> Any:
-    """Return a job's settings as the type of the function's first parameter."""
-    return parse_settings(function_of(order), order.settings)
+def settings_of(step: Step) -> Any:
+    """Return a step's settings as the type of the function's first parameter."""
+    return parse_settings(function_of(step), step.settings)
 
 
-def used_settings(order: Order) -> dict[str, Any]:
+def used_settings(step: Step) -> dict[str, Any]:
     """Return the keys of the study's section that the function takes, as its parameters' types."""
-    parameters = inspect.signature(function_of(order)).parameters
+    parameters = inspect.signature(function_of(step)).parameters
     return {
         name: TypeAdapter(parameters[name].annotation).validate_python(value)
-        for name, value in order.settings["uses"].items()
+        for name, value in step.settings["uses"].items()
     }
 
 
-def provenance_of(order: Order) -> Provenance:
-    """Return the provenance of the file that a job makes here and now."""
-    return made_by(order, surroundings_of(programs_of(order.stage, order.program)))
-
-
-def read_runs(order: Order, role: Role) -> Iterator[Run]:
+def read_runs(step: Step, role: Role) -> Iterator[Run]:
     """Yield the input files of arrays that have one role, read and checked."""
     from replication.base.storage import read_arrays
 
-    for item in order.inputs:
-        if item.role == role:
-            seeds = parse_seeds(item.seeds) if item.seeds else []
-            yield Run(item.file.stem, seeds, read_arrays(item.file, item.key))
+    for item in step.of_role(role):
+        yield Run(item.file.stem, [*item.seeds], read_arrays(item.file, item.key))
 
 
-def read_tables(order: Order, *, without_diverged: bool = False) -> list[Any]:
-    """Return the metrics with the settings that made them, or the verdicts, that a job reads.
+def read_tables(step: Step, *, without_diverged: bool = False) -> list[Any]:
+    """Return the metrics with the settings that made them, or the verdicts, that a step reads.
 
     Rows of `diverged_seeds` are left out if asked for.
     """
     from replication.base.tables import read_table
     from replication.judge.scorecard import read_verdict
 
-    found: list[Any] = []
-    for item in order.inputs:
-        if item.role == "metrics":
-            table = read_table(item.file, item.key)
-            if without_diverged:
-                is_lost = table["seed"].isin(diverged_seeds(item))
-                table = table[~is_lost].reset_index(drop=True)
-            measure = find_function(item.program, "measure")
-            found.append(Measured(table, parse_settings(measure, item.settings)))
-        elif item.role == "verdict":
-            found.append(read_verdict(item.file))
+    found: list[Any] = [read_verdict(item.file) for item in step.of_role("verdict")]
+    for item in step.of_role("metrics"):
+        table = read_table(item.file, item.key)
+        if without_diverged:
+            is_lost = table["seed"].isin(diverged_seeds(step, item))
+            table = table[~is_lost].reset_index(drop=True)
+        measure = find_function(item.program, "measure")
+        found.append(Measured(table, parse_settings(measure, item.settings)))
     return found
 
 
-def diverged_seeds(item: Input) -> list[int]:
+def diverged_seeds(step: Step, item: Input) -> list[int]:
     """Return the seeds of a metric whose training diverged.
 
     An array of their runs is not finite that may have no gaps, as the study says now.
@@ -106,8 +88,8 @@ def diverged_seeds(item: Input) -> list[int]:
     from replication.base.tables import read_note
 
     found: dict[str, list[int]] = json.loads(read_note(item.file, GAPS) or "{}")
-    lost = {seed for name in without_gaps(found, item.gaps) for seed in found[name]}
-    return sorted(lost)
+    allowed = step.settings.get("gaps", {}).get(item.file.parent.name, [])
+    return sorted({seed for name in without_gaps(found, allowed) for seed in found[name]})
 
 
 def without_gaps(names: Iterable[str], gaps: Iterable[str]) -> list[str]:
@@ -116,26 +98,26 @@ def without_gaps(names: Iterable[str], gaps: Iterable[str]) -> list[str]:
     return [name for name in names if not any(fnmatchcase(name, each) for each in patterns)]
 
 
-def read_published(order: Order, columns: tuple[str, ...] = ()) -> list[Any]:
+def read_published(step: Step, columns: tuple[str, ...] = ()) -> list[Any]:
     """Return the published tables; they are checked, as they may have changed since the plan."""
     from replication.base.tables import read_csv
 
-    paths = order.paths("published")
+    paths = [item.file for item in step.of_role("published")]
     for path in paths:
         check_published_table(path, columns)
     return [read_csv(path, columns) for path in paths]
 
 
-def refuse_edited_code(order: Order) -> None:
-    """Refuse a job that was planned with other code, or with other tables as printed.
+def refuse_edited_code(step: Step) -> None:
+    """Refuse a step that was planned with other code, or with other files that people edit.
 
     A process reads each source file once, so that the code which it loads later is this one, too.
     """
-    published = order.paths("published")
-    programs = programs_of(order.stage, order.program)
-    if planned_with(programs, file_digests(published)) != order.planned_with:
-        also = f", or of {', '.join(map(str, published))}," if published else ""
+    changed = [] if digest_of_code(step.programs) == step.code else [f"the code of {step.program}"]
+    edited = step.of_role(*EDITED)
+    changed += [item.path for item in edited if digest_of_file(item.path) != item.key]
+    if changed:
         raise InputError(
-            f"{order.output}: the code of {order.program}{also} changed while this run was under"
-            " way; give the same command again"
+            f"{step.file}: {', '.join(changed)} changed while this run was under way; give the same"
+            " command again"
         )

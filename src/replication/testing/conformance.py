@@ -32,9 +32,8 @@ from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.metric_types import refuse_unreadable
-from replication.plan.orders import Order
 from replication.plan.paper_settings import mistakes_in_departures
+from replication.plan.steps import STEPS
 from replication.run.stages import write_figure
 from replication.run.work import function_of, parse_settings
 from replication.study.claims import Statistical
@@ -79,23 +78,23 @@ def _add_check(function: Check) -> Check:
 @_add_check
 def check_jobs_are_plain_data(small: Small) -> None:
     """Check that JSON keeps a job as it is, and that its program reads all of its settings."""
-    for path, task in small.tasks("data", "runs", "metrics", "table", "figure"):
-        order = small.order(path)
-        again = Order.parse_json(order.model_dump_json(exclude_defaults=True), path)
-        assert again == order, f"{path}: its job is not the same after a round trip through JSON"
-        function = function_of(order)
+    for path, step in small.steps("data", "runs", "metrics", "table", "figure"):
+        ready = small.ready(path)
+        again = STEPS.validate_json(STEPS.dump_json([ready]))
+        assert again == [ready], f"{path}: its job is not the same after a round trip through JSON"
+        function = function_of(ready)
         first = next(iter(inspect.signature(function).parameters.values()))
         assert isinstance(first.annotation, type), (
-            f"{task.program}.{task.function}: its first parameter has no type that can be read;"
+            f"{step.program}.{step.function}: its first parameter has no type that can be read;"
             " write the class, not its name in quotes"
         )
         assert issubclass(first.annotation, Strict), (
-            f"{task.program}.{task.function}: its first parameter is no `Strict`"
+            f"{step.program}.{step.function}: its first parameter is no `Strict`"
         )
-        given = task.settings["figure"] if task.stage in {"table", "figure"} else task.settings
+        given = step.settings["figure"] if step.stage in {"table", "figure"} else step.settings
         read = parse_settings(function, given).model_dump(mode="json")
         kept = {key: value for key, value in read.items() if key in given}
-        assert kept == given, f"{path}: {task.program} reads other settings than it is given"
+        assert kept == given, f"{path}: {step.program} reads other settings than it is given"
 
 
 @_add_check
@@ -255,16 +254,6 @@ def check_no_evidence_is_forgotten(small: Small) -> None:
 
 
 @_add_check
-def check_evidence_reads_its_metrics(small: Small) -> None:
-    """Check that claims name metrics that their evidence can read, by the types of settings."""
-    for name in small.parts.claims:
-        try:
-            refuse_unreadable(small.parts, name, f"claim {name}")
-        except InputError as error:
-            raise AssertionError(error.message) from error
-
-
-@_add_check
 def check_figures_are_functions_of_their_table(small: Small) -> None:
     """Check that a figure reads only its table, does not change it, and shows its numbers.
 
@@ -277,13 +266,13 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
     set_style()
     folder = small.folder / "drawn"
     folder.mkdir(exist_ok=True)
-    for path, _ in small.tasks("figure"):
+    for path, _ in small.steps("figure"):
         file = small.output(path)
-        order = small.jobs.order(path, str(folder / file.name))
-        draw = function_of(order)
-        table, *known = (read_csv(item.file, ()) for item in order.inputs)
+        ready = small.jobs.ready(path, [str(folder / file.name)])
+        draw = function_of(ready)
+        table, *known = (read_csv(item.file, ()) for item in ready.of_role("table", "published"))
         before = table.copy(deep=True)
-        figure = parse_settings(draw, order.settings["figure"])
+        figure = parse_settings(draw, ready.settings["figure"])
         missing = [column for column in figure.columns if column not in table]
         assert not missing, f"{path}: its table lacks {', '.join(missing)}"
         with tempfile.TemporaryDirectory() as empty, chdir(empty):
@@ -299,8 +288,8 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
         if small.is_quick:
             close(drawn)
         else:
-            write_figure(order, drawn)
-            _assert_same(file, order.file)
+            write_figure(ready, drawn)
+            _assert_same(file, ready.file)
 
 
 @_add_check

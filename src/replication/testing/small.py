@@ -24,9 +24,8 @@ from replication.base.storage import read_arrays
 from replication.base.tables import read_table
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
-from replication.plan.orders import DOCUMENTS, DocumentFile, Order, Orders
+from replication.plan.steps import DOCUMENTS, Step, StepsFile
 from replication.plan.study_jobs import StudyJobs
-from replication.plan.tasks import Task
 from replication.study.studies import Study
 
 Value = TypeVar("Value")
@@ -101,7 +100,7 @@ class Small:
         changes = merge(changes, overlay or {})
         with chdir(folder):
             small = cls(study, folder, changes, _jobs_of(study, changes), is_quick)
-        small.make(small.numbers if is_quick else small.jobs.tasks)
+        small.make(small.numbers if is_quick else small.jobs.steps)
         return small
 
     def compute_again(self) -> tuple["Small", list[str]]:
@@ -113,7 +112,7 @@ class Small:
             again = replace(self, folder=folder, jobs=_jobs_of(self.study, self.changes))
         made = self.numbers
         if self.is_quick:
-            made = first_of_each(made, lambda path: _kind_of_file(self.jobs.tasks[path]))
+            made = first_of_each(made, lambda path: _kind_of_file(self.jobs.steps[path]))
         # They read the same files as the first ones.
         for path in {*self.numbers}.difference(made):
             link = folder / path
@@ -129,11 +128,11 @@ class Small:
         folder.mkdir(exist_ok=True)
         overlay = self.study.one_seed(self.parts.settings, random)
         alone = replace(self, folder=folder, jobs=self.jobs_with(overlay))
-        compared = [path for path, _ in alone.tasks("runs")]
+        compared = [path for path, _ in alone.steps("runs")]
         if self.is_quick:
-            compared = first_of_each(compared, lambda path: alone.jobs.tasks[path].program)
+            compared = first_of_each(compared, lambda path: alone.jobs.steps[path].program)
         needed = dict(alone.jobs.closure(compared))
-        alone.make([path for path in alone.jobs.tasks if path in needed], in_process=2)
+        alone.make([path for path in alone.jobs.steps if path in needed], in_process=2)
         return alone.runs(compared)
 
     def make(self, paths: Iterable[str], in_process: int = 1) -> None:
@@ -160,30 +159,30 @@ class Small:
     @property
     def numbers(self) -> list[str]:
         """Paths of all files except figures."""
-        return [path for path, task in self.jobs.tasks.items() if task.stage != "figure"]
+        return [path for path, step in self.jobs.steps.items() if step.stage != "figure"]
 
     def output(self, path: str) -> Path:
-        """Return the file of a task; that of a figure is its PDF."""
-        return Path(f"{path}.pdf" if self.jobs.tasks[path].stage == "figure" else path)
+        """Return the file of a step; that of a figure is its PDF."""
+        return Path(f"{path}.pdf" if self.jobs.steps[path].stage == "figure" else path)
 
     def arguments(self, path: str) -> list[str]:
         """Return the arguments of the program that makes a file."""
-        orders = Orders(orders=[self.order(path)])
-        return [str(DocumentFile(orders.to_json(), self.folder.resolve() / DOCUMENTS))]
+        return [str(StepsFile([self.ready(path)], self.folder.resolve() / DOCUMENTS))]
 
-    def tasks(self, *stages: str) -> Iterator[tuple[str, Task]]:
-        """Yield the path and the task of every file of some stages."""
-        return (item for item in self.jobs.tasks.items() if item[1].stage in stages)
+    def steps(self, *stages: str) -> Iterator[tuple[str, Step]]:
+        """Yield the path and the step of every file of some stages."""
+        return (item for item in self.jobs.steps.items() if item[1].stage in stages)
 
-    def order(self, path: str) -> Order:
-        """Return the order to the program that makes a file."""
-        return self.jobs.order(path, str(self.output(path)))
+    def ready(self, path: str) -> Step:
+        """Return the step that makes a file, ready to be carried out."""
+        more = self.jobs.steps[path].outputs[1:]
+        return self.jobs.ready(path, [str(self.output(path)), *more])
 
     def runs(self, paths: Iterable[str] | None = None) -> Runs:
         """Yield the arrays of every seed of some files, or of all, by recipe's digest and seed."""
-        for path in paths or (path for path, _ in self.tasks("runs")):
+        for path in paths or (path for path, _ in self.steps("runs")):
             arrays = read_arrays(self.folder / path, self.jobs.key(path))
-            for index, seed in enumerate(self.jobs.tasks[path].seeds):
+            for index, seed in enumerate(self.jobs.steps[path].seeds):
                 own = {name: values[index] for name, values in arrays.items()}
                 yield (self.jobs.recipe(path), seed), own
 
@@ -204,8 +203,8 @@ def first_of_each(values: Iterable[Value], kind: Callable[[Value], object]) -> l
     return [*found.values()]
 
 
-def _kind_of_file(task: Task) -> tuple[str, str | None]:
-    return task.stage, task.program if task.stage in {"data", "runs"} else None
+def _kind_of_file(step: Step) -> tuple[str, str | None]:
+    return step.stage, step.program if step.stage in {"data", "runs"} else None
 
 
 def _jobs_of(study: Study, changes: dict[str, Any]) -> Jobs:

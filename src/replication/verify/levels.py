@@ -42,7 +42,7 @@ from replication.judge.scorecard import scorecard
 from replication.plan.configuration import configure
 from replication.plan.other_settings import differing_keys
 from replication.plan.study_jobs import StudyJobs
-from replication.plan.tasks import LONGEST_NAME
+from replication.plan.study_steps import LONGEST_NAME
 from replication.study.studies import find_studies
 from replication.verify.changes import print_changes
 from replication.verify.comparison import compare_with_reference, missing_parts, texts_among_numbers

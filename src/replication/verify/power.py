@@ -214,7 +214,7 @@ def _seconds_of_a_seed(study: StudyJobs, claim: str, records: Records) -> float 
         jobs += [(name, f"runs/{name}/{run}") for run in study.experiments[name].runs]
     total = 0.0
     for name, job in jobs:
-        took = records.told(f"logs/{study.study.name}/{job}")
+        took = records.of_job(f"logs/{study.study.name}/{job}")
         if took is None:
             return None
         total += took / len(study.seeds(name))

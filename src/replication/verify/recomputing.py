@@ -133,12 +133,12 @@ def _make_again(project: Project, study: str) -> None:
         name: path
         for name, path in made.items()
         if any(
-            task.stage == "metrics" and not Path(read).is_file()
-            for read, task in jobs.closure([path])
+            step.stage == "metrics" and not Path(read).is_file()
+            for read, step in jobs.closure([path])
         )
     }
     if left_out:
         click.echo(f"Not compared, as their metrics are not here: {', '.join(left_out)}")
     here = [path for name, path in made.items() if name not in left_out]
-    again = [path for path, task in jobs.closure(here) if task.stage in JUDGING_STAGES]
+    again = [path for path, step in jobs.closure(here) if step.stage in JUDGING_STAGES]
     project.run_snakemake(project.configuration, here, "--forcerun", *again)

@@ -21,7 +21,7 @@ from replication.base.errors import InputError
 from replication.base.provenance import digest_of_code, surroundings_of
 
 EXAMPLE = "transformer_dynamics.example"
-TASKS = JOBS.tasks.values()
+TASKS = JOBS.steps.values()
 PROGRAMS = {
     stage: {task.program for task in TASKS if task.stage == stage}
     for stage in {task.stage for task in TASKS}

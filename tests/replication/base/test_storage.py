@@ -15,8 +15,8 @@ from replication.base.errors import InputError
 from replication.base.provenance import FORMAT, KEY, differences
 from replication.base.storage import read_arrays, write_arrays, write_atomically
 from replication.base.tables import read_table, write_csv, write_table
-from replication.plan.orders import DocumentFile, Orders
-from replication.plan.stale_files import refuse_changed_table
+from replication.plan.keys_in_files import refuse_changed_table
+from replication.plan.steps import StepsFile
 
 
 def test_arrays_come_back(tmp_path):
@@ -153,9 +153,9 @@ def small_disk(tmp_path):
 
 
 def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path, tmp_path: Path):
-    path = next(path for path in JOBS.tasks if path.startswith("results/example/data/"))
-    order = JOBS.order(path, str(small_disk / "2.npz"))
-    job = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
+    path = next(path for path in JOBS.steps if path.startswith("results/example/data/"))
+    order = JOBS.ready(path, [str(small_disk / "2.npz")])
+    job = str(StepsFile([order], tmp_path))
     command = [sys.executable, "-m", "replication.run.program", job]
     failed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert failed.returncode == 1
@@ -176,9 +176,9 @@ def test_a_small_file_that_is_damaged_is_written_anew(tmp_path):
     configuration.write_bytes(b"\xff\x00")
     DEFAULTS.write(configuration)
     assert configuration.read_text() == DEFAULTS.yaml
-    told = DocumentFile("{}", tmp_path)
+    told = StepsFile([], tmp_path)
     Path(str(told)).write_bytes(b"\xff\x00")
-    assert Path(str(told)).read_text() == "{}"
+    assert Path(str(told)).read_text() == "[]"
 
 
 def test_a_file_that_holds_the_same_is_left_alone(tmp_path):

@@ -28,7 +28,7 @@ from replication.bundle.machine import own_processor, processor
 from replication.figures.style import set_style
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.orders import Orders
+from replication.plan.steps import STEPS
 
 STUDY = Path(EXAMPLE).name
 ONE = {STUDY: STUDIES[STUDY]}
@@ -84,10 +84,14 @@ def orders(finished):
         *TEMPLATE.studies[STUDY].files.verdicts.values(),
     ]
     needed = {path for path, _ in TEMPLATE.closure(wanted)}
-    paths = [path for path in TEMPLATE.tasks if path in needed]
+    paths = [path for path in TEMPLATE.steps if path in needed]
     outputs = [path if Path(path).suffix else f"{path}.pdf" for path in paths]
-    orders = [TEMPLATE.order(*each) for each in zip(paths, outputs, strict=True)]
-    return Orders(orders=orders).to_json(), ["told.json"], outputs
+    more = {path: TEMPLATE.steps[path].outputs[1:] for path in paths}
+    orders = [
+        TEMPLATE.ready(path, [output, *more[path]])
+        for path, output in zip(paths, outputs, strict=True)
+    ]
+    return STEPS.dump_json(orders).decode(), ["told.json"], outputs
 
 
 def surround(project: Template, name: str) -> dict[str, str]:

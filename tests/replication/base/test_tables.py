@@ -63,7 +63,7 @@ def test_wrong_csv_is_refused(tmp_path, content, message):
 
 def without_inputs(path, output):
     """Return the order for a file of the example that reads nothing."""
-    return JOBS.order(path, str(output)).model_copy(update={"inputs": []})
+    return JOBS.ready(path, [str(output)]).model_copy(update={"inputs": []})
 
 
 @pytest.mark.parametrize(

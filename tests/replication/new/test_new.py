@@ -203,8 +203,8 @@ studies = find_studies()
 jobs = Jobs.of(configure({"mypaper": {"experiments": large}}, studies), studies)
 verdict = "results/mypaper/verdicts/C1.json"
 needed = dict(jobs.closure([verdict]))
-for path in (path for path in jobs.tasks if path in needed):
-    make_output(jobs.order(path))
+for path in (path for path in jobs.steps if path in needed):
+    make_output(jobs.ready(path))
 found = read_verdict(Path(verdict))
 print(found.verdict, found.summary, sep="\\n")
 """

@@ -48,7 +48,7 @@ def test_the_cost_of_a_study_is_that_of_all_jobs_that_it_makes():
     known = {path: job.seconds for path, job in behind.items() if job.seconds is not None}
     assert len(known) == 1 + len(others), "what is not recorded takes as long as a run beside it"
     assert {*known.values()} == {60.0}
-    assert len(behind) == len({record_name(path, jobs.tasks[path]) for path in behind})
+    assert len(behind) == len({record_name(path, jobs.steps[path]) for path in behind})
 
 
 def runs_of(study):

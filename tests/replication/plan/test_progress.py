@@ -1,6 +1,7 @@
 """What a plan takes, and the time that is left."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from replication.base.errors import InputError
 from replication.plan import progress
 from replication.plan.configuration import configure
 from replication.plan.cost import Planned, cost_in_words
-from replication.plan.jobs import Jobs
+from replication.plan.jobs import COLLECTING, Jobs
 from replication.plan.limits import CORE, GPU
 from replication.plan.progress import Brief, Forecast
 from replication.plan.times import Records, read_record, record_name
@@ -24,10 +25,10 @@ ON_GPU = Planned("results/b/runs/y/1.npz", 5400.0, 600, 40_000, is_on_gpu=True)
 
 
 def test_a_job_is_expected_to_take_what_it_took():
-    assert RECORDS.told("logs/a/runs/x/6-10") == 30
-    assert RECORDS.told("logs/a/runs/x/11-15") == 20, "as those beside it"
-    assert RECORDS.told("logs/a/runs/x/7") == 4, "one seed of five"
-    assert RECORDS.told("logs/b/runs/x/1") is None
+    assert RECORDS.of_job("logs/a/runs/x/6-10") == 30
+    assert RECORDS.of_job("logs/a/runs/x/11-15") == 20, "as those beside it"
+    assert RECORDS.of_job("logs/a/runs/x/7") == 4, "one seed of five"
+    assert RECORDS.of_job("logs/b/runs/x/1") is None
 
 
 def jobs_of(study: str, changes: dict[str, object]) -> Jobs:
@@ -41,27 +42,28 @@ def test_records_count_for_the_default_settings_alone():
     changes = {name: {"experiments": {longer: {"training": {"epochs": 5}}}}}
     given = {**changes, "computation": {"seeds_per_job": 1}}
     overlay, default = jobs_of(name, given), jobs_of(name, {})
-    records = Records({record_name(path, task): 600.0 for path, task in default.tasks.items()})
-    assert {default.seconds(path, records) for path in default.tasks} == {600.0}
-    seconds = {path: overlay.seconds(path, records) for path in overlay.tasks}
+    records = Records({record_name(path, task): 600.0 for path, task in default.steps.items()})
+    own = {path for path, step in default.steps.items() if step.stage not in COLLECTING}
+    assert {default.seconds(path, records) for path in own} == {600.0}
+    seconds = {path: overlay.seconds(path, records) for path in overlay.steps}
     for stage in ("runs", "metrics"):
         of_stage = {path: each for path, each in seconds.items() if f"/{stage}/" in path}
         changed = {path for path in of_stage if f"/{longer}/" in path}
         assert changed
         for path, told in of_stage.items():
-            foreseen = overlay.tasks[path].operations / CORE or None
+            foreseen = overlay.steps[path].operations / CORE or None
             assert told == (foreseen if path in changed else 600.0), path
-    others = {path for path, task in overlay.tasks.items() if task.stage in {"table", "verdict"}}
+    others = {path for path, task in overlay.steps.items() if task.stage in {"table", "verdict"}}
     assert {seconds[path] for path in others} == {600.0}, "they take seconds under any settings"
 
 
 def test_operations_tell_the_time_of_a_gpu():
     jobs = jobs_of("scan_and_snap", {"computation": {"device": "cuda"}})
-    path = next(path for path, task in jobs.tasks.items() if task.device == "cuda")
-    records = Records({record_name(path, jobs.tasks[path]): 600.0})
-    jobs.tasks[path] = jobs.tasks[path]._replace(operations=90 * GPU)
+    path = next(path for path, task in jobs.steps.items() if task.device == "cuda")
+    records = Records({record_name(path, jobs.steps[path]): 600.0})
+    jobs.steps[path] = replace(jobs.steps[path], operations=90 * GPU)
     assert jobs.seconds(path, records) == 90
-    jobs.tasks[path] = jobs.tasks[path]._replace(operations=0.0)
+    jobs.steps[path] = replace(jobs.steps[path], operations=0.0)
     assert jobs.seconds(path, records) is None
 
 

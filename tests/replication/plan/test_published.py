@@ -27,7 +27,7 @@ def published(found: Jobs) -> dict[str, str | None]:
 def test_published_values_stand_beside_the_default_settings():
     for found in (jobs({}), jobs({}, computation={"seeds_per_job": 2, "device": "cuda"})):
         assert published(found) == {"fig1": "fig1.csv", "fig2": None}
-        assert found.tasks["figures/example/fig1"].published
+        assert [*found.steps["figures/example/fig1"].of_role("published")]
         assert found.studies["example"].unlike_published == {}
     other = jobs({"experiments": {"replication": SLOWER}})
     assert published(other)["fig1"] == "fig1.csv", "it draws another experiment"
@@ -43,19 +43,19 @@ def test_published_values_stand_beside_the_default_settings():
 def test_other_settings_are_told_instead(changes, told):
     found = jobs({"experiments": {"printed": changes}})
     assert published(found)["fig1"] is None
-    drawn = found.tasks["figures/example/fig1"]
-    assert drawn.published == ()
+    drawn = found.steps["figures/example/fig1"]
+    assert not [*drawn.of_role("published")]
     assert drawn.settings["unlike_published"] == told
-    measured = found.tasks["results/example/evidence/C1.parquet"]
+    measured = found.steps["results/example/evidence/C1.parquet"]
     assert measured.settings["unlike_published"] == told
-    assert "unlike_published" not in found.tasks["results/example/evidence/C2.parquet"].settings
+    assert "unlike_published" not in found.steps["results/example/evidence/C2.parquet"].settings
 
 
 def test_another_figure_with_the_published_table_is_of_other_settings_too():
     figure = {"kind": "fig1", "experiment": "replication", "published": "fig1.csv"}
     found = jobs({"figures": {"mine": figure}})
     assert published(found) == {"fig1": "fig1.csv", "fig2": None, "mine": None}
-    told = found.tasks["figures/example/mine"].settings["unlike_published"]
+    told = found.steps["figures/example/mine"].settings["unlike_published"]
     assert told == "seeds: 101-110 instead of 1-5"
 
 

@@ -19,7 +19,7 @@ from replication.base.errors import InputError
 from replication.plan import slurm
 from replication.plan.configuration import configure, merge, read_overlay
 from replication.plan.jobs import Jobs
-from replication.plan.rule_inputs import RuleFunctions
+from replication.plan.rules import Rule, RuleFunctions
 
 QUEUE = """\
 12|{folder}|rule_runs_wildcards_example_printed_1
@@ -160,8 +160,8 @@ def test_jobs_at_the_papers_scale_ask_slurm_for_what_they_declare(study: str, at
     """They ask for more after each failure."""
     found = {study: STUDIES[study]}
     jobs = Jobs.of(configure(merge(read_overlay(overlay(study)), ON_GPU), found), found)
-    for path, task in jobs.tasks.items():
-        rule = RuleFunctions(jobs, [path], path, lambda path, _: path, lambda _: True)
+    for path, task in jobs.steps.items():
+        rule = RuleFunctions(Rule("", [path], "", ""), jobs, str, lambda *_: None, lambda _: True)
         needs = {
             "mem_mb": rule.memory({}, attempt),
             "runtime": rule.minutes({}, attempt),
@@ -175,7 +175,7 @@ def test_jobs_at_the_papers_scale_ask_slurm_for_what_they_declare(study: str, at
         assert asked["-t"] == str(task.minutes * attempt)
         gpus = ["--gpus=1"] if task.device == "cuda" else []
         assert [word for word in words if "gpu" in word] == gpus
-    assert {"cuda", "cpu"} == {task.device for task in jobs.tasks.values()}
+    assert {"cuda", "cpu"} == {task.device for task in jobs.steps.values()}
 
 
 def test_the_document_plans_a_study(template: Template):

@@ -61,11 +61,11 @@ def test_a_folder_without_jobs_changes_nothing(record):
 def test_no_job_took_more_memory_than_it_asks_for(study):
     jobs = Jobs.of(configure({}, {study.name: study}), {study.name: study})
     records = times.read_record(study.folder / times.RECORD)
-    rows = {path: records.get(record_name(path, task)) for path, task in jobs.tasks.items()}
+    rows = {path: records.get(record_name(path, task)) for path, task in jobs.steps.items()}
     taken = {path: float(row[1]) for path, row in rows.items() if row and row[1]}
     small = {
-        path: (round(mib * 2**20 / 1e6), jobs.tasks[path].memory)
+        path: (round(mib * 2**20 / 1e6), jobs.steps[path].memory)
         for path, mib in taken.items()
-        if mib * 2**20 > jobs.tasks[path].memory * 1e6
+        if mib * 2**20 > jobs.steps[path].memory * 1e6
     }
     assert small == {}

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from itertools import cycle, product
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from tiers import quick_first
 
 from replication.base.errors import InputError
 from replication.bundle.computed import read_computed
-from replication.plan.collecting import Edited
+from replication.plan.steps import texts
+from replication.run.work import refuse_edited_code
 
 RERUNS = {"data": 1, "runs": 1, "metrics": 1, "table": 1, "figure": 1}
 TRAINS = {rule: 1 for rule in RERUNS if rule != "data"}
@@ -137,14 +139,6 @@ def test_what_would_serve_the_stale_is_refused(project, options, target):
     assert project.files("figures", "results") == before
 
 
-def test_a_report_of_other_settings_describes_nothing(project):
-    output = project.run(
-        FIGURE, "--configfile", "other.yaml", "--report", "report.html", succeed=False
-    )
-    assert f"--report would describe {FIGURE}, which is of other settings" in output
-    assert not (project.folder / "report.html").exists()
-
-
 def test_arithmetic_of_another_processor_makes_everything_anew(project):
     assert project.planned(FIGURE) == {}
     project.environment["OPENBLAS_CORETYPE"] = "Nehalem"
@@ -203,20 +197,16 @@ def test_code_that_is_edited_while_a_run_goes_on_makes_nothing(template):
     assert f"{DATA}: its code, or the file, changed" in template.run(FIGURE, succeed=False)
 
 
-def test_files_of_a_page_that_are_edited_while_it_is_written_are_refused(tmp_path):
+def test_texts_that_are_edited_while_a_run_goes_on_are_refused(tmp_path):
     template = tmp_path / "page.html"
     template.write_text("before")
-    planned = Edited.now(["replication.report.page"], [str(template)])
-    planned.refuse()
+    planned = replace(JOBS.ready("results/example/verdicts.md"), inputs=texts([template]))
+    refuse_edited_code(planned)
     template.write_text("after")
     with pytest.raises(InputError, match=r"page\.html changed while this run was under way"):
-        planned.refuse()
-    template.unlink()
-    with pytest.raises(InputError, match="give the same command again"):
-        planned.refuse()
-    other = planned.model_copy(update={"code": {"replication.report.page": ""}, "files": {}})
-    with pytest.raises(InputError, match=r"replication\.report\.page changed"):
-        other.refuse()
+        refuse_edited_code(planned)
+    with pytest.raises(InputError, match=r"replication\.judge\.scorecard changed"):
+        refuse_edited_code(replace(planned, inputs=(), code=""))
 
 
 def test_results_of_other_settings_are_not_replaced_without_a_word(project):

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,10 @@ from replication.judge.verdicts import OUTCOMES, Verdict
 from replication.plan.times import Records
 from replication.report import page, shown
 from replication.report.context import ClaimInShort, claim_views, in_order_of_paper
-from replication.report.page_rule import SiteRules, folder_of
 from replication.report.prose import findings
 from replication.report.shown import RelatedPage, Site, figure_seconds
 from replication.report.site import site_links
+from replication.report.site_steps import SiteSteps
 from replication.study.registry import Registry
 
 
@@ -357,16 +358,19 @@ def test_verdicts_in_a_figure_tell_no_cost(monkeypatch):
     monkeypatch.setattr(shown, "known_seconds", lambda *_: 1.0)
     for study in JOBS.studies.values():
         for name in study.figures:
-            reads = JOBS.tasks[study.table(name)].reads
+            reads = JOBS.steps[study.table(name)].reads
             seconds = figure_seconds(JOBS, study, name, Records())
             assert any("/verdicts/" in path for path in reads) == (seconds is None)
 
 
 def test_results_are_found_where_a_storage_provider_puts_them():
-    planned = SiteRules(JOBS, ROOT, [], list).page_files("example")
+    jobs = replace(JOBS, steps={**JOBS.steps})
+    SiteSteps(jobs, ROOT, [], list).add(PAGE)
+    planned = [each.path for each in jobs.steps[PAGE].inputs]
     assert {"figures/example/fig1.svg", "figures/example/fig1.csv"} <= {*planned}
-    assert folder_of([f"storage/{path}" for path in planned], planned) == "storage/"
-    assert folder_of(planned, planned) == "."
+    stored = jobs.ready(PAGE, [], [f"storage/{path}" for path in planned])
+    assert shown.folder_of(stored) == Path("storage")
+    assert shown.folder_of(jobs.ready(PAGE)) == Path()
 
 
 def test_commit_is_that_of_the_project_alone(tmp_path):
@@ -415,11 +419,10 @@ def test_pages_link_to_pages_that_are_asked_for_or_there(tmp_path, monkeypatch):
     pages = ["scan_and_snap", "lp_ft"]
 
     def site(*targets):
-        rules = SiteRules(JOBS, ROOT, pages, lambda: targets)
-        context = page.main.make_context(
-            "", rules.page_links("example").split(), resilient_parsing=True
-        )
-        return Site(context.params["pages"], context.params["index"])
+        jobs = replace(JOBS, steps={**JOBS.steps})
+        SiteSteps(jobs, ROOT, pages, lambda: targets).add(PAGE)
+        facts = jobs.steps[PAGE].facts
+        return Site(facts["pages"], facts["index"])
 
     def links(*targets):
         return {name: link for name, link in site_links(site(*targets)) if link}

@@ -23,12 +23,12 @@ from replication.judge.abstract import (
     decided_sentences,
     sentences_by_version,
 )
-from replication.plan.stale_files import checksum
+from replication.plan.keys_in_files import checksum
 from replication.report import from_reference as reference
 from replication.report.citing import read_citation
 from replication.report.command import main
 from replication.report.details import compare_with_paper, overlay
-from replication.report.pictures import FIGURES_PER_PROCESS, Drawing, draw_all
+from replication.report.pictures import FIGURES_PER_PROCESS, draw_all
 from replication.report.shown import Site
 from replication.report.site import registry_of, related_pages
 from replication.study.claims import GROUPS
@@ -310,19 +310,21 @@ def test_figures_are_the_same_whoever_draws_them(tmp_path):
             checked = tmp_path / f"{name}.sha256"
             checked.write_text(checksum(folder / f"{name}.csv"))
             path = f"figures/example/{name}"
-            published = list(map(Path, JOBS.tasks[path].published))
+            published = [each.path for each in JOBS.steps[path].of_role("published")]
             picture = tmp_path / f"{cores}/{index}/{name}.svg"
             picture.parent.mkdir(parents=True)
-            table = folder / f"{name}.csv"
-            drawings.append(Drawing(JOBS.order(path), table, checked, published, picture))
+            read = [str(folder / f"{name}.csv"), str(checked), *published]
+            drawings.append(JOBS.ready(path, [str(picture)], read))
         wrong = tmp_path / "wrong.sha256"
         wrong.write_text("0")
-        drawings[1] = drawings[1]._replace(checked=wrong)
+        table, _, *published = (each.path for each in drawings[1].inputs)
+        path = "figures/example/fig2"
+        drawings[1] = JOBS.ready(path, drawings[1].outputs, [table, str(wrong), *published])
         said = list(draw_all(drawings, cores))
         assert "fig2.csv was changed after it was made" in said[1]
         assert [*said[:1], *said[2:]] == [""] * (2 * FIGURES_PER_PROCESS - 1)
-        assert not drawings[1].picture.exists()
-        found[cores] = [each.picture.read_bytes() for each in drawings if each.picture.exists()]
+        assert not drawings[1].file.exists()
+        found[cores] = [each.file.read_bytes() for each in drawings if each.file.exists()]
     assert found[1] == found[2]
     assert len(set(found[1])) == 2
 

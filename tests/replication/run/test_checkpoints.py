@@ -21,9 +21,9 @@ ARRAYS = {"a/x": np.arange(1000.0).reshape(10, 100)}
 def run_of_the_example():
     """One of its runs, whose data are made in the current folder."""
     path = "results/example/runs/printed/1-5.npz"
-    (data,) = JOBS.tasks[path].reads
-    make_output(JOBS.order(data))
-    return JOBS.order(path)
+    (data,) = JOBS.steps[path].reads
+    make_output(JOBS.ready(data))
+    return JOBS.ready(path)
 
 
 def set_train(monkeypatch, order, train):
@@ -49,7 +49,7 @@ def test_a_run_that_is_not_finite_is_told_unless_the_study_says_so(tmp_path, mon
         f"{order.file}: has numbers of seed 3 that are not finite, in the array(s) weights, as"
         " after a training that diverged; no claim takes them\n"
     )
-    make_output(order.model_copy(update={"gaps": ["w*"]}))
+    make_output(dataclasses.replace(order, gaps=("w*",)))
     assert np.isnan(np.load(order.file)["weights"]).sum() == 1
     assert capsys.readouterr().err == ""
 
@@ -59,7 +59,7 @@ def test_a_run_of_no_seed_that_is_not_finite_is_refused(tmp_path, monkeypatch):
     order = run_of_the_example()
     set_train(monkeypatch, order, lambda *_: {"weights": np.full(3, np.nan)})
     with pytest.raises(InputError, match="that diverged; lower its learning rate"):
-        make_output(order.model_copy(update={"seeds": ""}))
+        make_output(dataclasses.replace(order, seeds=()))
     assert not order.file.exists()
 
 
@@ -77,7 +77,7 @@ def test_a_training_that_diverges_is_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     order = run_of_the_example()
     settings = order.settings | {"learning_rate": 1e300}
-    diverging = order.model_copy(update={"settings": settings})
+    diverging = dataclasses.replace(order, settings=settings)
     with np.errstate(all="ignore"):
         make_output(diverging)
     assert "numbers of seed 1-5 that are not finite" in capsys.readouterr().err
@@ -85,21 +85,21 @@ def test_a_training_that_diverges_is_told(tmp_path, monkeypatch, capsys):
 
 def test_data_that_are_not_finite_are_refused(tmp_path, monkeypatch):
     path = "results/example/data/printed/1-5.npz"
-    program = importlib.import_module(JOBS.order(path).program)
+    program = importlib.import_module(JOBS.ready(path).program)
     infinite = wraps(program.sample)(lambda *_: {"inputs": np.full((5, 2), np.inf)})
     monkeypatch.setattr(program, "sample", infinite)
     with pytest.raises(InputError, match=r"not finite, in the array\(s\) inputs; correct"):
-        make_output(JOBS.order(path, str(tmp_path / "1-5.npz")))
+        make_output(JOBS.ready(path, [str(tmp_path / "1-5.npz")]))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_refused_makes_nothing_anew():
-    order = JOBS.order("results/example/runs/printed/1-5.npz")
-    task = JOBS.tasks[order.output]
-    allowed = {**JOBS.tasks, order.output: task._replace(gaps=("*",))}
-    other = dataclasses.replace(JOBS, tasks=allowed, _recipes={}, _keys={})
-    assert other.key(order.output) == order.key
-    assert other.order(order.output) != order
+    order = JOBS.ready("results/example/runs/printed/1-5.npz")
+    path = str(order.file)
+    allowed = {**JOBS.steps, path: dataclasses.replace(JOBS.steps[path], gaps=("*",))}
+    other = dataclasses.replace(JOBS, steps=allowed, _recipes={}, _keys={})
+    assert other.key(path) == order.key
+    assert other.ready(path) != order
 
 
 def test_a_folder_in_the_place_of_a_checkpoint_is_named_before_training(tmp_path, monkeypatch):
@@ -206,7 +206,7 @@ def test_a_checkpoint_of_another_key_is_left(tmp_path, monkeypatch, capsys):
 
     program = importlib.import_module(order.program)
     monkeypatch.setattr(program, "train", wraps(program.train)(interrupted))
-    other = order.model_copy(update={"made_of": order.made_of | {KEY: "0" * 16}})
+    other = dataclasses.replace(order, key="0" * 16)
     for each in (order, order, other):
         with pytest.raises(KeyboardInterrupt):
             make_output(each)

@@ -14,7 +14,8 @@ from conftest import JOBS
 from replication.base.errors import UnmeasurableError
 from replication.judge.comparisons import without_diverged
 from replication.judge.scorecard import read_verdict
-from replication.plan.orders import DocumentFile, Orders
+from replication.plan.steps import StepsFile
+from replication.plan.study_steps import StudySteps
 from replication.run import program as run
 from replication.run.stages import make_output
 
@@ -27,13 +28,13 @@ def computed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def compute(path):
-        order = JOBS.order(path)
-        order = order.model_copy(update={"gaps": ["*"] if order.stage == "runs" else []})
-        told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
+        order = JOBS.ready(path)
+        order = dataclasses.replace(order, gaps=("*",) if order.stage == "runs" else ())
+        told = str(StepsFile([order], tmp_path))
         return CliRunner().invoke(run.main, [told])
 
-    (runs,) = JOBS.tasks[METRIC].reads
-    training = importlib.import_module(JOBS.order(runs).program)
+    (runs,) = JOBS.steps[METRIC].reads
+    training = importlib.import_module(JOBS.ready(runs).program)
     own = training.train
 
     def diverge(*given):
@@ -42,13 +43,13 @@ def computed(tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr(training, "train", wraps(own)(diverge))
-    for path in (*JOBS.tasks[runs].reads, runs):
+    for path in (*JOBS.steps[runs].reads, runs):
         assert compute(path).exit_code == 0
     return compute
 
 
 def test_a_decomposition_of_what_diverged_names_experiment_and_seeds(computed, monkeypatch):
-    metrics = importlib.import_module(JOBS.order(METRIC).program)
+    metrics = importlib.import_module(JOBS.ready(METRIC).program)
 
     def decompose(job, runs, data):
         return [np.linalg.svd(run.arrays["weights"]) for run in runs]
@@ -74,10 +75,21 @@ VERDICT = "results/example/verdicts/C3.json"
 RUNS, METRICS = "results/example/runs/replication/", "results/example/metrics/replication/"
 
 
+def allowing(gaps):
+    """The jobs of the example if its runs may have gaps."""
+    study = JOBS.studies["example"]
+    experiments = {
+        name: each._replace(runs={run: job._replace(gaps=gaps) for run, job in each.runs.items()})
+        for name, each in study.experiments.items()
+    }
+    changed = StudySteps(dataclasses.replace(study, experiments=experiments)).all()
+    return dataclasses.replace(JOBS, steps=JOBS.steps | dict(changed), _recipes={}, _keys={})
+
+
 def judged(monkeypatch, diverging, gaps=()):
     """The verdict on a claim whose metric is finite for trainings that diverged, too."""
-    (training,) = {JOBS.order(path).program for path in JOBS.tasks if path.startswith(RUNS)}
-    (metric,) = {JOBS.order(f"{METRICS}{name}.parquet").program for name in ("error", "half_life")}
+    (training,) = {JOBS.ready(path).program for path in JOBS.steps if path.startswith(RUNS)}
+    (metric,) = {JOBS.ready(f"{METRICS}{name}.parquet").program for name in ("error", "half_life")}
     modules = [importlib.import_module(name) for name in (training, metric)]
     train, measure = modules[0].train, modules[1].measure
 
@@ -97,14 +109,10 @@ def judged(monkeypatch, diverging, gaps=()):
 
     monkeypatch.setattr(modules[0], "train", wraps(train)(diverge))
     monkeypatch.setattr(modules[1], "measure", wraps(measure)(measure_anyway))
-    tasks = {
-        path: task._replace(gaps=gaps if task.stage in {"runs", "metrics"} else ())
-        for path, task in JOBS.tasks.items()
-    }
-    jobs = dataclasses.replace(JOBS, tasks=tasks, _recipes={}, _keys={})
+    jobs = allowing(gaps)
     needed = dict(jobs.closure([VERDICT]))
-    for path in (path for path in tasks if path in needed):
-        make_output(jobs.order(path))
+    for path in (path for path in jobs.steps if path in needed):
+        make_output(jobs.ready(path))
     return read_verdict(Path(VERDICT))
 
 
@@ -129,9 +137,9 @@ def test_a_study_may_give_gaps_a_meaning(tmp_path, monkeypatch):
 
 def test_evidence_is_made_anew_when_other_gaps_are_allowed():
     path, metric = "results/example/evidence/C3.parquet", f"{METRICS}half_life.parquet"
-    tasks = {**JOBS.tasks, metric: JOBS.tasks[metric]._replace(gaps=("*",))}
-    jobs = dataclasses.replace(JOBS, tasks=tasks, _recipes={}, _keys={})
+    jobs = allowing(("*",))
     assert JOBS.key(path) != jobs.key(path)
+    assert JOBS.key(metric) == jobs.key(metric)
     figure = "figures/example/fig2.csv"
     assert JOBS.key(figure) == jobs.key(figure)
 

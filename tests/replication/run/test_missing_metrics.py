@@ -1,6 +1,7 @@
 """Metrics that a study names, and its program does not have."""
 
 import importlib
+from dataclasses import replace
 from functools import wraps
 
 import pytest
@@ -14,11 +15,11 @@ PATH = "results/example/metrics/printed/error.parquet"
 
 def measure(monkeypatch, key):
     """Measure the example by a function that asks a dictionary for a key."""
-    order = JOBS.order(PATH)
+    order = JOBS.ready(PATH)
     program = importlib.import_module(order.program)
     failing = wraps(program.measure)(lambda *_: {}[key])
     monkeypatch.setattr(program, "measure", failing)
-    make_output(order.model_copy(update={"inputs": []}))
+    make_output(replace(order, inputs=()))
 
 
 def test_a_metric_that_measure_does_not_have_is_named(monkeypatch):

@@ -45,7 +45,7 @@ def test_that_jobs_are_plain_data(small, monkeypatch):
 @pytest.fixture
 def other_runs(small):
     """As if the runs of some seeds had differed from those of one in their last digit."""
-    paths = [small.folder / path for path, _ in small.tasks("runs") if "printed" in path]
+    paths = [small.folder / path for path, _ in small.steps("runs") if "printed" in path]
     contents = [path.read_bytes() for path in paths]
     for path in paths:
         with np.load(path) as arrays:

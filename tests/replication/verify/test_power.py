@@ -18,7 +18,7 @@ from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.plan.configuration import configure, read_overlays
 from replication.plan.jobs import Jobs
-from replication.plan.orders import DocumentFile, Orders
+from replication.plan.steps import StepsFile
 from replication.plan.times import Records
 from replication.run import program
 from replication.study.claims import Equivalence, Interval
@@ -186,9 +186,9 @@ def computed(tmp_path, monkeypatch):
     jobs = Jobs.of(configure(read_overlays([Path("my.yaml")]), studies), studies)
     claims = [f"results/example/verdicts/{claim}.json" for claim in ("C2", "C3")]
     needed = dict(jobs.closure(claims))
-    for path in jobs.tasks:
+    for path in jobs.steps:
         if path in needed:
-            told = str(DocumentFile(Orders(orders=[jobs.order(path)]).to_json(), tmp_path))
+            told = str(StepsFile([jobs.ready(path)], tmp_path))
             program.main.main([told], standalone_mode=False)
 
 

@@ -19,7 +19,7 @@ from replication.bundle.bundle import find_references, read_bundle, reference_fo
 from replication.bundle.computed import collect_fingerprints
 from replication.judge.scorecard import read_verdict, write_verdict
 from replication.plan.configuration import configure, merge, read_overlay
-from replication.plan.stale_files import checksum, checksum_file
+from replication.plan.keys_in_files import checksum, checksum_file
 from replication.verify import levels
 from replication.verify.project import _overlay_with_removals
 from replication.verify.receipt import Receipt, read_receipt

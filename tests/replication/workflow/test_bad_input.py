@@ -16,7 +16,7 @@ from conftest import JOBS, ROOT, STUDIES
 from replication.base.errors import InputError
 from replication.plan.configuration import configure, read_overlay
 from replication.plan.jobs import Jobs
-from replication.plan.orders import DocumentFile, Orders
+from replication.plan.steps import StepsFile
 from replication.run import program as run
 from replication.study.published_tables import check_published_table
 from replication.study.studies import Study
@@ -165,15 +165,16 @@ OVERLAYS = {
     OWN.replace("last_over_first", "_by_variance") % "note: N": "defines no function _by_variance",
     OWN.replace("last_over_first", "Measured") % "note: N": "defines no function Measured; it has",
     OWN.replace("[{", "[{experiment: printed, metric: error}, {") % "note: N":
-        "claims > U1 > data: learning.last_over_first takes 1 table (half_lives), but 2 are given",
+        "claims > U1: learning.last_over_first takes the tables (half_lives) and uses (); the claim"
+        " gives 2 under `data`",
     OWN.replace("last_over_first", "as_printed") % "note: N":
-        "learning.as_printed takes 2 tables (errors, printed), but 1 is given",
-    OWN % "published_table: fig1.csv": "takes 1 table (half_lives), but 2 are given, a published",
-    OWN % "uses: [figures]": "claims > U1 > uses: learning.last_over_first does not take figures",
+        "learning.as_printed takes the tables (errors, printed) and uses (); the claim gives 1",
+    OWN % "published_table: fig1.csv": "(half_lives) and uses (); the claim gives 2 under",
+    OWN % "uses: [figures]": "`published_table`, and uses (figures)",
     OWN % "uses: [figurs]": "claims > U1: uses: unknown key 'figurs'; did you mean 'figures'?",
-    COMPUTED % "model.gradient": "U1 > uses: model.gradient takes mixtures, too; add it",
+    COMPUTED % "model.gradient": "U1: model.gradient takes the tables () and uses (mixtures)",
     COMPUTED % "decoder.crossing, data: [{experiment: four_stages, metric: loss}]":
-        "claims > U1 > data: decoder.crossing takes 0 tables, but 1 is given",
+        "claims > U1: decoder.crossing takes the tables () and uses (); the claim gives 1",
     OWN.replace("learning.", "os.") % "note: N": "example: has no module claims.os, which a job or",
     OWN.replace("learning.", "../x.") % "note: N": "evidence: String should match pattern",
     OWN.replace("printed", "prnted") % "note: N": "claims > U1: experiment: unknown key 'prnted'",
@@ -286,8 +287,8 @@ def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, monkeypatc
     changes = read_overlay_text(tmp_path, PROBLEM % f"samples: {samples}")
     jobs = Jobs.of(configure(changes, EXAMPLE), EXAMPLE)
     output = tmp_path / "out/1-5.npz"
-    order = jobs.order("results/example/data/printed/1-5.npz", str(output))
-    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
+    order = jobs.ready("results/example/data/printed/1-5.npz", [str(output)])
+    told = str(StepsFile([order], tmp_path))
     done = CliRunner().invoke(run.main, [told])
     assert done.exit_code == 1
     raised = "raise the limit of memory, which `ulimit -v` sets to 1,536 MiB here, or "
@@ -313,11 +314,11 @@ NO_DECOMPOSITION = "a decomposition of a matrix fails ("
     ],
 )
 def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch, decompose, said):
-    order = JOBS.order("results/example/data/printed/1-5.npz", str(tmp_path / "1-5.npz"))
+    order = JOBS.ready("results/example/data/printed/1-5.npz", [str(tmp_path / "1-5.npz")])
     program = importlib.import_module(order.program)
     diverged = wraps(program.sample)(lambda *_: decompose(np.full((3, 3), np.nan)))
     monkeypatch.setattr(program, "sample", diverged)
-    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
+    told = str(StepsFile([order], tmp_path))
     done = CliRunner().invoke(run.main, [told])
     assert isinstance(done.exception, SystemExit), done.exception
     assert f"1-5.npz: {said}" in done.output
@@ -364,11 +365,11 @@ def test_a_table_that_was_spoilt_after_planning_is_not_to_be_deleted(tmp_path):
     table = tmp_path / "printed.csv"
     shutil.copy(STUDIES["example"].folder / "published/fig1.csv", table)
     changes = read_overlay_text(tmp_path, PUBLISHED % table)
-    files = [tmp_path / "fig1.pdf", tmp_path / "fig1.csv", table]
+    files = [tmp_path / "fig1.pdf", tmp_path / "fig1.csv", tmp_path / "fig1.sha256", table]
     jobs = Jobs.of(configure(changes, EXAMPLE), EXAMPLE)
-    order = jobs.order("figures/example/fig1", str(files[0]), [*map(str, files[1:])])
+    order = jobs.ready("figures/example/fig1", [str(files[0])], [*map(str, files[1:])])
     table.write_text("\0")
-    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
+    told = str(StepsFile([order], tmp_path))
     done = CliRunner().invoke(run.main, [told])
     assert done.exit_code == 1
     assert "printed.csv" in done.output
@@ -383,5 +384,5 @@ def test_the_overlay_of_the_documentation_takes_few_jobs_and_trains_nothing_anew
     )
     jobs = Jobs.of(configure(read_overlay_text(tmp_path, block), STUDIES), STUDIES)
     assert len(list(jobs.closure(["figures/rare"]))) <= 15
-    anew = [path for path, task in JOBS.tasks.items() if jobs.tasks.get(path) != task]
-    assert [path for path in anew if JOBS.tasks[path].stage in {"data", "runs", "metrics"}] == []
+    anew = [path for path, task in JOBS.steps.items() if jobs.steps.get(path) != task]
+    assert [path for path in anew if JOBS.steps[path].stage in {"data", "runs", "metrics"}] == []

@@ -20,7 +20,7 @@ def test_verdict_says_what_it_comes_from(finished):
     assert record["comparisons"][0]["cell"] == "variance 0.5"
     assert "replication.judge.judgement" in record["provenance"]["code"]
     assert record["provenance"]["packages"].keys() >= {"numpy", "pandas"}
-    read = JOBS.order(VERDICT).inputs
+    read = JOBS.ready(VERDICT).inputs
     assert record["provenance"]["reads"].keys() == {JOBS.recipe(item.path) for item in read}
     assert record["provenance"]["key"] == JOBS.key(VERDICT)
 

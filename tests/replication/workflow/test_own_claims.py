@@ -1,7 +1,7 @@
 """Claims and texts of a user's own: they stand beside the study's, and change nothing of it."""
 
+from dataclasses import replace
 from functools import wraps
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from report_folder import TEXT, Folder, comparison
 
 from replication.base.errors import InputError
-from replication.base.strict import Strict
 from replication.base.tables import write_table
 from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle
 from replication.bundle.computed import expected_bundle, settings_digests
@@ -18,11 +17,10 @@ from replication.judge import scorecard
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
-from replication.plan.orders import DocumentFile, Orders
+from replication.plan.steps import Input, StepsFile, provenance, texts
 from replication.run import program as run
 from replication.run.stages import make_output
 from replication.study.claims import OWN
-from replication.study.contract import Measured
 from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
 from replication.verify.levels import _expected_by_default_too, _without_additions
@@ -63,8 +61,12 @@ def with_claims(**claims: dict) -> Jobs:
     return jobs(SLOW, {"claims": claims})
 
 
+SCORECARD = "results/example/verdicts.md"
+
+
 def orders(found: Jobs) -> dict[str, object]:
-    return {path: found.order(path) for path in found.tasks}
+    """Steps by path, except that of the scorecard, which shows all claims."""
+    return {path: found.ready(path) for path in found.steps if path != SCORECARD}
 
 
 def batch(found: Jobs, path: str) -> list[str]:
@@ -77,7 +79,7 @@ def batch(found: Jobs, path: str) -> list[str]:
 def test_it_is_made_by_jobs_of_its_own_and_changes_no_other(figure):
     without, found = jobs(SLOW), with_claims(U1=OWN_CLAIM | {"figure": figure})
     own = [EVIDENCE_OF.format("U1"), VERDICT.format("U1")]
-    assert orders(found) == orders(without) | {path: found.order(path) for path in own}
+    assert orders(found) == orders(without) | {path: found.ready(path) for path in own}
     assert all(batch(found, path) == [path] for path in own)
     before = settings_digests(without, STUDY)
     after = settings_digests(found, STUDY)
@@ -118,7 +120,7 @@ def test_a_name_that_ends_in_a_star_means_all_that_begin_so():
         return found.studies[STUDY].sources("U1")
 
     assert sources("slowe*") == [("slower", "half_life")]
-    with pytest.raises(InputError, match=r"takes 1 table \(half_lives\), but 2 are given"):
+    with pytest.raises(InputError, match=r"takes the tables \(half_lives\) and uses"):
         sources("slow*")
     with pytest.raises(InputError, match=r"claims > U1: experiment: unknown key 'fast\*'"):
         sources("fast*")
@@ -159,15 +161,10 @@ def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
         found = Verdict(claim=claim, verdict=verdict, summary="So", seeds=10, comparisons=[])
         paths.append(tmp_path / f"{claim}.json")
         scorecard.write_verdict(paths[-1], found, {})
-    own = with_claims(U1=OWN_CLAIM).studies[STUDY].own
-    (tmp_path / "own.json").write_text(own.model_dump_json(exclude_defaults=True))
+    step = with_claims(U1=OWN_CLAIM).ready(SCORECARD, ["card.md", "card.parquet"])
     registry = find_studies()[STUDY].folder / "registry.yaml"
-    done = CliRunner().invoke(
-        scorecard.main,
-        ["--registry", str(registry), "--own", "own.json", "--key", 16 * "0",
-         "--parquet", "card.parquet", "--markdown", "card.md", *map(str, paths)],
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
+    inputs = (*(Input(str(path), "verdict") for path in paths), *texts([registry]))
+    make_output(replace(step, inputs=inputs))
     card = pd.read_parquet("card.parquet").set_index("claim")
     assert card.loc[["C2", "U1"], "kind"].tolist() == ["claim", "own"]
     theirs, ours = (tmp_path / "card.md").read_text().split("## A user's own claims")
@@ -190,10 +187,12 @@ def test_a_wrong_table_of_evidence_leaves_the_others_their_verdicts(tmp_path, mo
     for claim in tables:
         verdicts.append(tmp_path / f"{claim}.json")
         paths = [str(tmp_path / f"{name}.parquet") for name in tables]
-        order = found.order(VERDICT.format(claim), str(verdicts[-1]), paths)
+        order = found.ready(VERDICT.format(claim), [str(verdicts[-1])], paths)
         for item, table in zip(order.inputs, tables.values(), strict=True):
             assert item.role == "evidence"
-            write_table(item.file, table, found.made_by(EVIDENCE_OF.format(item.file.stem)))
+            write_table(
+                item.file, table, provenance(found.ready(EVIDENCE_OF.format(item.file.stem)))
+            )
         make_output(order)
     wrong, right = map(scorecard.read_verdict, verdicts)
     said = (
@@ -250,48 +249,26 @@ def test_it_is_not_compared_with_the_reference():
     assert also.runs.equals(due.runs)
 
 
-class Other(Strict):
-    """What no metric of the example is made by."""
-
-
-@pytest.mark.parametrize("takes", [Measured[Other], Measured[Other] | pd.DataFrame])
-def test_metrics_that_its_measure_cannot_read_are_refused_before_training(monkeypatch, takes):
-    monkeypatch.setitem(learning.over_twice_the_variance.__annotations__, "half_lives", takes)
-    with pytest.raises(InputError) as error:
-        with_claims(U1=OWN_CLAIM)
-    assert error.value.message == (
-        "configuration: example > claims > U1 > data: learning.over_twice_the_variance cannot read"
-        " the metric half_life of slow as its half_lives; it can read none of its metrics"
-    )
-
-
-@pytest.mark.parametrize(
-    "takes", [Measured, Measured[Any], Measured[Other] | Measured[Strict], "Measured[Other]"]
-)
-def test_metrics_are_taken_where_types_do_not_speak_against_it(monkeypatch, takes):
-    monkeypatch.setitem(learning.over_twice_the_variance.__annotations__, "half_lives", takes)
-    assert EVIDENCE_OF.format("U1") in with_claims(U1=OWN_CLAIM).tasks
-
-
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
         (lambda table: table["half_life"], "KeyError: 'half_life'"),
         (lambda table: table.query("half_life > 1"), "UndefinedVariableError: name 'half_life'"),
+        (lambda table: table.half_life, "AttributeError: 'DataFrame' object has no attribute"),
     ],
 )
 def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, reading, said):
     claim = OWN_CLAIM | {"data": [{"experiment": "slow", "metric": "error"}]}
     found = with_claims(U1=claim)
     path = EVIDENCE_OF.format("U1")
-    (metric,) = found.tasks[path].reads
-    order = found.order(path, str(tmp_path / "U1.parquet"))
+    (metric,) = found.steps[path].reads
+    order = found.ready(path, [str(tmp_path / "U1.parquet")])
     table = pd.DataFrame({"seed": range(1, 11), "error": 1.0})
     monkeypatch.setattr("replication.base.tables.read_table", lambda *_: table)
     monkeypatch.setattr("replication.base.tables.read_note", lambda *_: None)
     measure = wraps(learning.over_twice_the_variance)(lambda measured: reading(measured.table))
     monkeypatch.setattr(learning, "over_twice_the_variance", measure)
-    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
+    told = str(StepsFile([order], tmp_path))
     done = CliRunner().invoke(run.main, [told])
     assert isinstance(done.exception, SystemExit), done.exception
     assert f"claim U1: {order.program}.over_twice_the_variance cannot read {metric} ({said}" in (

@@ -5,7 +5,6 @@ import copy
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from replication.base.errors import InputError
 from replication.base.storage import read_arrays
 from replication.plan.configuration import configuration_type
 from replication.plan.jobs import Jobs
-from replication.plan.rule_inputs import shell_words
 from replication.study.datasets import Archive, Download, Url
 from replication.study.studies import find_studies
 
@@ -282,15 +280,6 @@ PATHS = st.builds(
     st.sampled_from(["", "1-10,12", ","]),
     st.sampled_from(["", ".npz", ".csv; a"]),
 )
-
-
-@given(paths=st.lists(PATHS, min_size=1, max_size=4))
-@example(paths=["a/train-x & touch b", "a/valid-x & touch b"])
-@example(paths=["runs/1-10,12.npz", "runs/13.npz"])
-def test_paths_reach_a_program_as_they_are(paths):
-    command = f"printf '%s\\0' {shell_words(paths)}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\0")[:-1] == paths
 
 
 HOSTILE = [

@@ -113,7 +113,7 @@ def of_study(study: str, level: str) -> list[tuple[str, str]]:
 @cache
 def drawing(study: str) -> list[tuple[str, str]]:
     figures = JOBS.studies[study].figures
-    programs = {JOBS.tasks[JOBS.studies[study].table(name)].program for name in figures}
+    programs = {JOBS.steps[JOBS.studies[study].table(name)].program for name in figures}
     return [(study, package) for program in programs for package in reach(program).packages]
 
 

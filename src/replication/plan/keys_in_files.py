@@ -1,32 +1,39 @@
-"""Check of results: has a file the key that the table of jobs has for it?
+"""Keys in files: the key that a file was made with, which alone says whether the file is current.
 
-The file's own key decides, and nothing else: not its time, and not what Snakemake recorded, which
-may be of another file, or of code that was edited while the file was made.
+Neither its time counts nor a record of Snakemake's, which may be of another file.
 """
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from replication.base.errors import InputError
 from replication.base.provenance import KEY, Provenance, digest
-from replication.base.stamp import read_stamp
+from replication.base.stamp import files_beside, read_stamp
 from replication.base.storage import CONTENT, PROVENANCE, make_record, read_record_of_arrays
 
 
-def has_key(path: Path, stage: str, key: str, checksums: Path) -> bool:
-    """Say whether a file has a key; tables of figures, pictures and verdicts are unchanged, too.
+def key_in(files: Sequence[Path]) -> str | None:
+    """Return the key of the file that comes first; None if it was changed since it was made.
 
-    The checksum of a figure's table stands in a file beside. Any error says that the file is
-    damaged.
+    The checksum of a figure's table stands in a file behind it, and so does the table of a
+    scorecard. Arrays and tables of results are checked when they are read. Any error says that the
+    file is damaged.
     """
-    if stage == "figure":
-        return read_stamp(path.read_bytes(), path.suffix) == key
-    if stage == "table":
-        content, record = _read_checksum(checksums)
-        return record[KEY] == key and f"{content}\n" == checksum(path)
-    return bool(read_record(path)[KEY] == key)
+    path = files[0]
+    if path.suffix == ".csv":
+        content, record = _read_checksum(files[1])
+        return str(record[KEY]) if f"{content}\n" == checksum(path) else None
+    if path.suffix in _RECORDS:
+        return str(_RECORDS[path.suffix](path)[KEY])
+    beside = files_beside(path) if path.suffix == ".html" else None
+    key = read_stamp(path.read_bytes(), path.suffix, beside)
+    if path.suffix != ".md":
+        return key
+    from replication.base.tables import read_unchanged_record
+
+    return key if read_unchanged_record(files[1])[KEY] == key else None
 
 
 def read_record(path: Path) -> Provenance:
@@ -42,9 +49,10 @@ def with_remedy(why: str, path: str | Path) -> str:
     return f"{why.partition('; delete')[0]}; `snakemake --force {path}` makes it anew"
 
 
-def checksum_file(table: Path) -> Path:
+def checksum_file(table: str | Path) -> str:
     """Return the path of the file with the digest and the provenance of a figure's table."""
-    return Path("results/checksums", table.relative_to("figures")).with_suffix(".sha256")
+    below = Path(table).relative_to("figures").with_suffix(".sha256")
+    return f"{Path('results/checksums', below)}"
 
 
 def checksum_text(table: Path, made_by: Provenance) -> str:
@@ -92,13 +100,9 @@ def _record_of_verdict(path: Path) -> Provenance:
     return found
 
 
-def _record_of_figure(path: Path) -> Provenance:
-    return _read_checksum(checksum_file(path))[1]
-
-
 _RECORDS: dict[str, Callable[[Path], Provenance]] = {
     ".npz": read_record_of_arrays,
     ".parquet": _record_of_table,
     ".json": _record_of_verdict,
-    ".csv": _record_of_figure,
+    ".csv": lambda path: _read_checksum(Path(checksum_file(path)))[1],
 }

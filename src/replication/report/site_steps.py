@@ -1,0 +1,162 @@
+"""The steps of the site: the page of each study, and the index of all papers.
+
+Modules that load pandas are imported inside functions: a run that makes no page need not wait.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from replication.base.commit import commit_name
+from replication.base.provenance import digest
+from replication.plan.cost import cost_in_words, cost_of_study
+from replication.plan.jobs import Jobs
+from replication.plan.keys_in_files import checksum_file
+from replication.plan.rules import INDEX
+from replication.plan.steps import Input, Role, Step, texts
+from replication.plan.study_jobs import StudyJobs
+from replication.plan.times import Records
+from replication.study.registry import SCORECARD
+
+WHOLE_SITE = {"report", "everything"}
+"""Targets that make the index, and the page of each study."""
+
+
+@dataclass(frozen=True)
+class SiteSteps:
+    """Maker of the steps of the site."""
+
+    jobs: Jobs
+    """Table of jobs."""
+    root: Path
+    """The project's folder."""
+    pages: list[str]
+    """Names of the studies whose pages a target without a study makes."""
+    targets: Callable[[], Iterable[str]]
+    """Function that returns what the user asked for, once rules are asked for their inputs."""
+
+    def add(self, path: str) -> None:
+        """Add the step of a page, or of the index, to the table, if the path is that of one."""
+        if path in self.jobs.steps or not path.startswith("results/report/"):
+            return
+        study = Path(path).stem
+        self.jobs.steps[path] = self._index() if path == INDEX else self._page(study)
+
+    def _page(self, study: str) -> Step:
+        """Return the step of a page.
+
+        It is made from verdicts, pictures and tables, templates, texts, the registry, others'
+        receipts, and the references that the page is shown with: that which receipts are checked
+        against, and those of the paper's other studies.
+        """
+        from replication.report.explorer import explorer_files, explorer_programs
+        from replication.report.site import studies_of_paper
+        from replication.verify.reproductions import receipt_files
+
+        found = self.jobs.studies[study]
+        readme = [found.study.readme] if found.study.readme.is_file() else []
+        files = [
+            *explorer_files(study),
+            *readme,
+            found.study.folder / "registry.yaml",
+            *receipt_files(self.root, study),
+        ]
+        settings = [found.settings.model_dump(mode="json"), found.own.model_dump(mode="json")]
+        tables = [found.table(name) for name in found.figures]
+        inputs = [
+            *_inputs(found.files.verdicts.values(), "verdict"),
+            *_inputs(self._pictures(found), "figure"),
+            *_inputs(tables, "table"),
+            *_inputs(map(checksum_file, tables), "checksum"),
+            *self._texts(files, [each.name for each in studies_of_paper(study)]),
+        ]
+        page = found.study.page
+        outputs = (page, page.removesuffix(".html"))
+        facts = {"study": study, "pages": [*dict.fromkeys([*self._pages_there, study])]}
+        facts |= {"index": "index.html" if self._is_index_there else ""}
+        settings.append({"cost": self._cost(study)})
+        return self._step(outputs, "page", settings, inputs, facts, explorer_programs(study))
+
+    def _index(self) -> Step:
+        """Return the step of the index, which is made from all verdicts, and scorecards."""
+        studies = [self.jobs.studies[name] for name in self.pages]
+        verdicts = (path for each in studies for path in each.files.verdicts.values())
+        pictures = (path for each in studies for path in self._pictures(each, [SCORECARD]))
+        inputs = [
+            *_inputs(verdicts, "verdict"),
+            *_inputs(pictures, "figure"),
+            *self._texts([], self.jobs.studies),
+        ]
+        costs = [self._cost(name) for name in self.jobs.studies]
+        facts = {"pages": self.pages}
+        return self._step((INDEX,), "index", [self.pages, costs], inputs, facts)
+
+    def _step(
+        self, outputs: tuple[str, ...], kind: Any, settings: list[Any], inputs: list[Input],
+        facts: dict[str, Any], programs: Iterable[str] = (),
+    ) -> Step:  # fmt: skip
+        configuration = self.jobs.configuration
+        more = {
+            "root": str(self.root),
+            "configuration": configuration.model_dump(mode="json"),
+            "digest": configuration.digest,
+            "commit": commit_name(self.root),
+            "first": inputs[0].path,
+        }
+        return Step(
+            outputs, kind, f"replication.report.{kind}", f"write_{kind}_of_run", settings,
+            digest(settings), inputs=tuple(inputs), besides=tuple(programs), facts=facts | more,
+        )  # fmt: skip
+
+    def _texts(self, files: Iterable[Path], studies: Iterable[str]) -> tuple[Input, ...]:
+        """Return files that people edit, with templates, registries and verdicts of references."""
+        from replication.bundle.bundle import VERDICTS, reference_folder
+
+        kept = [
+            path
+            for name in studies
+            for path in (
+                self.jobs.studies[name].study.folder / "registry.yaml",
+                reference_folder(self.root, name) / VERDICTS,
+            )
+            if path.is_file()
+        ]
+        # Digests of code follow Python's imports only.
+        templates = sorted((Path(__file__).parent / "templates").glob("*.*"))
+        return texts(dict.fromkeys(map(os.path.relpath, [*templates, *files, *kept])))
+
+    @cached_property
+    def _pages_there(self) -> list[str]:
+        """Studies whose pages are asked for or there, before this run makes one of them."""
+        targets = {*self.targets()}
+        asked = {*self.pages} if targets & WHOLE_SITE else set()
+        return [
+            name
+            for name, study in self.jobs.studies.items()
+            if {name, study.study.page} & (targets | asked) or os.path.exists(study.study.page)
+        ]
+
+    @cached_property
+    def _is_index_there(self) -> bool:
+        return bool({*self.targets()} & {*WHOLE_SITE, INDEX}) or os.path.exists(INDEX)
+
+    def _cost(self, study: str) -> str:
+        return cost_in_words(cost_of_study(self.jobs, study, self._records))
+
+    @cached_property
+    def _records(self) -> Records:
+        return Records.of(each.study for each in self.jobs.studies.values())
+
+    def _pictures(self, study: StudyJobs, names: Iterable[str] = ()) -> list[str]:
+        return [
+            f"{study.table(name).removesuffix('.csv')}.{figure.picture}"
+            for name, figure in study.figures.items()
+            if not names or name in names
+        ]
+
+
+def _inputs(paths: Iterable[str], role: Role) -> list[Input]:
+    return [Input(path, role) for path in paths]
