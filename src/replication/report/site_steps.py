@@ -64,7 +64,7 @@ class SiteSteps:
             found.study.folder / "registry.yaml",
             *receipt_files(self.root, study),
         ]
-        settings = [found.settings.model_dump(mode="json"), found.own.model_dump(mode="json")]
+        settings: list[Any] = [each.model_dump(mode="json") for each in (found.settings, found.own)]
         tables = [found.table(name) for name in found.figures]
         inputs = [
             *_inputs(found.files.verdicts.values(), "verdict"),
@@ -77,7 +77,7 @@ class SiteSteps:
         outputs = (page, page.removesuffix(".html"))
         facts = {"study": study, "pages": [*dict.fromkeys([*self._pages_there, study])]}
         facts |= {"index": "index.html" if self._is_index_there else ""}
-        settings.append({"cost": self._cost(study)})
+        settings.append(facts | {"cost": self._cost(study)})
         return self._step(outputs, "page", settings, inputs, facts, explorer_programs(study))
 
     def _index(self) -> Step:

@@ -85,8 +85,7 @@ def test_a_file_of_another_key_is_refused(tmp_path):
         ({"format": 1}, "files have another format"),
         ({"packages": {"numpy": "0.1"}}, "the packages numpy changed"),
         ({"code": {PROGRAM: "0" * 12}}, f"the code {PROGRAM} changed"),
-        ({"printed": ["0"]}, "a file that no job makes changed"),
-        ({"gaps": ["*"]}, "other arrays may have gaps"),
+        ({"given": {"fig1.csv": "0" * 12}}, "the file fig1.csv changed"),
     ],
 )
 def test_a_difference_of_provenance_is_told_in_words(changes, message):

@@ -231,12 +231,10 @@ def test_nobody_else_starts_python():
     root = Path(__file__).parents[3]
     rules = [*root.glob("workflow/rules/*.smk"), *root.glob("src/*/*/*.smk")]
     texts = [path.read_text() for path in rules]
-    assert sum(text.count("shell:") for text in texts) > 5
-    (run,) = (line for text in texts for line in text.splitlines() if line.startswith("RUN = "))
+    assert sum(text.count("shell:") for text in texts) >= 3
     for text in texts:
         for command in text.split("shell:")[1:]:
             first = command.split()[0]
-            first = run.split()[2] if first == "RUN" else first
             assert first.strip('"f').strip("{}") == "params.python:q", command
 
 

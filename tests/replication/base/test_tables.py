@@ -1,6 +1,7 @@
 """Tables are whole, and refused if they are not what they claim."""
 
 import importlib
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 
@@ -62,8 +63,8 @@ def test_wrong_csv_is_refused(tmp_path, content, message):
 
 
 def without_inputs(path, output):
-    """Return the order for a file of the example that reads nothing."""
-    return JOBS.ready(path, [str(output)]).model_copy(update={"inputs": []})
+    """Return the step of a file of the example that reads nothing."""
+    return replace(JOBS.ready(path, [str(output)]), inputs=())
 
 
 @pytest.mark.parametrize(

@@ -96,9 +96,9 @@ def draw_nothing(drawings, cores=None):
     """Pictures without content, at once."""
     for each in drawings:
         picture = ROOT / "docs/gallery/fig6.png"
-        content = picture.read_bytes() if each.picture.suffix == ".png" else SVG.encode()
-        each.picture.parent.mkdir(exist_ok=True)
-        each.picture.write_bytes(content)
+        content = picture.read_bytes() if each.file.suffix == ".png" else SVG.encode()
+        each.file.parent.mkdir(exist_ok=True)
+        each.file.write_bytes(content)
         yield ""
 
 

@@ -22,6 +22,7 @@ from replication.base.process import FLAGS as OF_JOBS
 from replication.base.tables import write_table
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
+from replication.plan.steps import provenance
 from replication.study.studies import find_studies
 
 DATA = "results/example/data/replication"
@@ -246,7 +247,7 @@ def test_a_foreign_table_is_made_anew(finished_project: Template):
     """One of other settings, put in place by hand."""
     studies = {"example": find_studies()["example"]}
     change = {"example": {"experiments": {"replication": {"training": {"updates": 300}}}}}
-    made = Jobs.of(configure(change, studies), studies).made_by(HALF_LIVES)
+    made = provenance(Jobs.of(configure(change, studies), studies).ready(HALF_LIVES))
     path = finished_project.folder / HALF_LIVES
     before = path.read_bytes()
     write_table(path, pd.read_parquet(path), made)
