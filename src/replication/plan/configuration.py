@@ -3,8 +3,8 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from difflib import SequenceMatcher
 from functools import cache, cached_property, reduce
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,10 +27,6 @@ REPEATED_TWENTY_TIMES = re.compile(r"(.+?)\1{19}")
 
 NAMED = {"experiments": "experiment", "figures": "figure"}
 """Keys of a section that hold things by name, and what one of them is called."""
-MISSING_ENDS = ("Field required", "is missing")
-"""Ends of the lines of an error about keys that are missing."""
-MOST_KNOWN = 10
-"""Largest number of known names that an error lists."""
 
 
 class Computation(Strict):
@@ -94,29 +90,6 @@ def default_sections(studies: dict[str, Study]) -> dict[str, Any]:
     }
 
 
-def _refuse_unknown_removals(changes: dict[str, Any], studies: dict[str, Study]) -> None:
-    """Refuse `null` in the place of a figure that the defaults have not, by an `InputError`."""
-    for study in studies.values():
-        figures = _at(changes, study.name, "figures")
-        gone = [name for name, found in figures.items() if found is None]
-        if not gone:
-            continue
-        known: Any = vars(configure({}, {study.name: study}).section(study.name))["figures"]
-        for name in gone:
-            if name not in known:
-                raise InputError(
-                    f"configuration: {study.name}: figures > {shorten(name)}: must be a mapping;"
-                    f" null removes a figure, and {unknown_key(str(name), [*known])}"
-                )
-
-
-def _at(changes: Any, *keys: str) -> dict[Any, Any]:
-    """Return the mapping at a place of nested mappings; an empty one if there is none."""
-    for key in keys:
-        changes = changes.get(key) if isinstance(changes, dict) else None
-    return changes if isinstance(changes, dict) else {}
-
-
 def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:
     """Return the configuration: the studies' defaults with some changes.
 
@@ -124,15 +97,14 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
     names a mistake.
     """
     defaults = default_sections(studies)
-    _refuse_unknown_removals(changes, studies)
     try:
         read = configuration_type(studies).parse(merge(defaults, changes), "configuration")
     except InputError as error:
-        default = configuration_type(studies).parse(defaults, "configuration")
         message = EITHER.sub(
             r"\g<0>, and null for the other if the defaults have it", error.message
         )
-        raise InputError(_with_known_names(message, changes, default)) from None
+        default = configuration_type(studies).parse(defaults, "configuration")
+        raise InputError("\n".join([message, *_new_names(message, changes, default)])) from None
     for path in _key_paths(read.model_dump()):
         if len(path[-1]) > LONGEST_NAME or REPEATED_TWENTY_TIMES.search(path[-1]):
             raise InputError(
@@ -143,35 +115,19 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
     return read
 
 
-def _with_known_names(message: str, changes: dict[str, Any], default: Configuration) -> str:
-    """Return an error's message, with one sentence about each new name that lacks keys.
+def _new_names(message: str, changes: dict[str, Any], default: Configuration) -> Iterator[str]:
+    """Yield a sentence on each wrong experiment and figure that the defaults have not.
 
-    Somebody who changes some keys of an experiment or figure has probably misspelt its name.
+    Somebody who changes some keys of one has probably misspelt its name.
     """
-    lines = message.splitlines()
-    for study, key, name in _changed_names(changes, default):
-        known = getattr(default.section(study), key)
-        place = f"configuration: {study} > {key} > {shorten(name)}"
-        about = [line for line in lines if line.startswith((f"{place}: ", f"{place} > "))]
-        if name not in known and any(line.endswith(MISSING_ENDS) for line in about):
-            nearest = sorted(known, key=lambda other: -SequenceMatcher(None, name, other).ratio())
-            more = ", ..." if len(nearest) > MOST_KNOWN else ""
-            lines[lines.index(about[0])] = (
-                f"{place}: {study} has no {NAMED[key]} of this name; it has"
-                f" {', '.join(nearest[:MOST_KNOWN])}{more}; correct the name, or write all keys of"
-                " a new one"
-            )
-            lines = [line for line in lines if line not in about]
-    return "\n".join(lines)
-
-
-def _changed_names(changes: dict[str, Any], default: Configuration) -> Iterator[tuple[str, ...]]:
-    """Yield study, key and name of every experiment and figure that some changes are about."""
-    for study, section in changes.items():
-        for key in NAMED:
-            named = section.get(key) if isinstance(section, dict) else None
-            if isinstance(named, dict) and hasattr(default, study):
-                yield from ((study, key, str(name)) for name in named)
+    for study, (key, noun) in product(changes, NAMED.items()):
+        section = changes[study]
+        given = section.get(key) if isinstance(section, dict) else None
+        for name in map(str, given if isinstance(given, dict) else ()):
+            known = getattr(getattr(default, study, None), key, ())
+            place = f"configuration: {study} > {key}"
+            if name not in known and f"{place} > {name}" in message:
+                yield f"{place}: {unknown_key(name, [*known], noun)}; a new one needs all keys"
 
 
 def _key_paths(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
