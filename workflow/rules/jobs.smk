@@ -226,11 +226,16 @@ def look_at_results(outputs):
     if not IS_MAIN:
         return True
     refuse_other_answers()
-    stale = {} if IS_STORED else dict(filter(is_made_otherwise, outputs.items()))
+    if IS_STORED:
+        return True
+    # A file is whole or not there, whatever marks and records Snakemake has of it.
+    workflow.dag.ignore_incomplete = True
+    workflow.dag_settings.rerun_triggers = frozenset()
+    stale = dict(filter(is_made_otherwise, outputs.items()))
     for output, path in stale.items():
         MADE_ANEW.setdefault(JOBS.difference(output, path), set()).add(output)
         workflow.dag.forcefiles.add(output)
-    return not stale
+    return not stale and all(map(os.path.exists, outputs))
 
 
 def is_made_otherwise(item):
@@ -258,8 +263,12 @@ def mark(path, may_stay):
     """
     if not path.startswith(MADE_HERE):
         return ancient(local(path))
-    is_free = IS_MAIN and not IS_STORED and may_stay and not is_stale(path)
-    return ancient(path) if is_free else path
+    is_free = IS_MAIN and not IS_STORED and may_stay
+    return (
+        ancient(path)
+        if is_free and not is_stale(path) and not is_forced(path)
+        else path
+    )
 
 
 @cache
@@ -268,6 +277,19 @@ def is_stale(path):
     made = JOBS.path_of(path)
     return made in JOBS.steps and (
         not os.path.exists(path) or JOBS.is_made_otherwise(path, made)
+    )
+
+
+@cache
+def is_forced(path):
+    """Say whether a user has a file, or one that it is made from, made anew by `--forcerun`.
+
+    Snakemake does not look at jobs behind a forced one that all their inputs leave alone.
+    """
+    step = JOBS.steps.get(JOBS.path_of(path))
+    forced = {*workflow.dag_settings.forcerun}
+    return bool(forced and step) and (
+        bool({path, step.stage} & forced) or any(map(is_forced, step.reads))
     )
 
 

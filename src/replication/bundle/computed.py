@@ -1,6 +1,7 @@
 """The bundle of a run, read from the files that the workflow made."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,13 @@ from replication.bundle.machine import machine
 from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.jobs import Jobs
-from replication.plan.keys_in_files import checksum_file, key_in, refuse_changed_table, with_remedy
+from replication.plan.keys_in_files import (
+    checksum_file,
+    key_in,
+    key_in_scorecard,
+    refuse_changed_table,
+    with_remedy,
+)
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.targets import PICTURE_KINDS
 from replication.study.evidence import words_of
@@ -112,11 +119,23 @@ def _stale(jobs: Jobs, study: str, folder: Path) -> Iterator[str]:
             if is_there and jobs.is_made_otherwise(picture, f"figures/{figure}", folder):
                 yield picture
     card = jobs.studies[study].study.scorecard
-    if (folder / card).is_file() and jobs.is_made_otherwise(card, card, folder):
-        yield card
+    for path in jobs.steps[card].outputs:
+        with suppress(FileNotFoundError):
+            if _key_in_scorecard(folder / path) != jobs.key(card):
+                yield path
     page = jobs.studies[study].study.page
     if (folder / page).is_file() and not key_in([folder / page]):
         yield page
+
+
+def _key_in_scorecard(path: Path) -> str | None:
+    try:
+        return key_in_scorecard(path)
+    except FileNotFoundError:
+        raise
+    except Exception:
+        # A damaged byte can make any reader fail in any way.
+        return None
 
 
 def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:

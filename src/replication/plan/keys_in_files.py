@@ -27,13 +27,20 @@ def key_in(files: Sequence[Path]) -> str | None:
         return str(record[KEY]) if f"{content}\n" == checksum(path) else None
     if path.suffix in _RECORDS:
         return str(_RECORDS[path.suffix](path)[KEY])
+    if path.suffix == ".md":
+        keys = {*map(key_in_scorecard, files)}
+        return keys.pop() if len(keys) == 1 else None
     beside = files_beside(path) if path.suffix == ".html" else None
-    key = read_stamp(path.read_bytes(), path.suffix, beside)
-    if path.suffix != ".md":
-        return key
+    return read_stamp(path.read_bytes(), path.suffix, beside)
+
+
+def key_in_scorecard(path: Path) -> str | None:
+    """Return the key of the text, or of the table, of a scorecard; see `key_in`."""
+    if path.suffix == ".md":
+        return read_stamp(path.read_bytes(), path.suffix)
     from replication.base.tables import read_unchanged_record
 
-    return key if read_unchanged_record(files[1])[KEY] == key else None
+    return str(read_unchanged_record(path)[KEY])
 
 
 def read_record(path: Path) -> Provenance:

@@ -1,5 +1,6 @@
 """Nothing stale is served, whatever Snakemake is told, and if it has lost its records."""
 
+import base64
 import os
 import shutil
 from dataclasses import replace
@@ -28,6 +29,7 @@ CHANGES = {
     ),
 }  # fmt: skip
 """What is edited, and the jobs of the figure that run again."""
+DATA = "results/example/data/printed/1-5.npz"
 OVERLAY = "example: {experiments: {printed: {seeds: {first: 1, count: 4}}}}\n"
 
 
@@ -68,6 +70,24 @@ def test_a_file_that_came_after_its_record_tells_by_itself_what_made_it(project,
     assert project.planned(FIGURE, "--configfile", "other.yaml") == {"figure": 1}
     (finished.folder / FIGURE).touch()
     assert finished.planned(FIGURE) == {}
+
+
+def test_marks_of_unfinished_files_count_for_nothing(project):
+    """As a kill leaves them behind; a file is whole or not there."""
+    (project.folder / FIGURE).unlink()
+    for path in (DATA, DATA.replace("data", "runs")):
+        name = base64.b64encode(path.encode()).decode()
+        marks = project.folder / ".snakemake/incomplete"
+        marks.mkdir(exist_ok=True)
+        (marks / name).write_text('{"external_jobid": null}')
+    assert project.planned(FIGURE) == {"figure": 1}
+
+
+def test_a_job_that_a_user_forces_leaves_nothing_out(project):
+    (project.folder / FIGURE).unlink()
+    assert project.planned(FIGURE, "--forcerun", "data") == RERUNS
+    assert project.planned(FIGURE, "--forcerun", DATA) == RERUNS
+    assert project.planned(FIGURE, "--forcerun", "table") == {"table": 1, "figure": 1}
 
 
 def test_damaged_files_are_made_anew(project):
@@ -174,7 +194,6 @@ metrics = Path(__file__).with_name("metrics.py")
 metrics.write_text(metrics.read_text().replace("1 - weights", "2 - weights"))
 """
 """Code that edits the metrics when data are drawn, after all was planned."""
-DATA = "results/example/data/printed/1-5.npz"
 DAMAGES = f'xlabel=(open("{DATA}", "w").close(), "update")[1]'
 """Code that damages the data when a figure is drawn."""
 
