@@ -135,7 +135,7 @@ class Project:
 
     def verify(self, *arguments: str, succeed: bool = True) -> str:
         """What the verification prints."""
-        return self._started("replication.verify.levels", [*arguments], succeed)
+        return self._started("replication.verify.command", [*arguments], succeed)
 
     def _started(self, module: str, words: list[str], succeed: bool) -> str:
         if self.pythons is None:

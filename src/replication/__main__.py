@@ -22,7 +22,7 @@ COMMANDS = {
     "report": "replication.report.command",
     "settings": "replication.plan.show_settings",
     "targets": "replication.plan.targets",
-    "verify": "replication.verify.levels",
+    "verify": "replication.verify.command",
 }
 """Module of each command, which has a function `main`."""
 

@@ -82,7 +82,7 @@ def test_a_verification_runs_on_a_cluster(cluster_project: ClusterProject, profi
     """Everything of the template from nothing, equal to the reference that one machine made."""
     cluster_project.run("reference", "--config", "study=example", quick=False)
     output = cluster_project.program(
-        *("replication.verify.levels", "--study", "example", "--level", "full"),
+        *("replication.verify.command", "--study", "example", "--level", "full"),
         *("--workflow-profile", f"profiles/{profile}"),
     )
     assert "Equal to the reference: 2 figures, 3 verdicts, 15 fingerprints of runs." in output

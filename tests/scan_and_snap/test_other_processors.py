@@ -9,8 +9,7 @@ import pytest
 from conftest import JOBS, ROOT
 
 from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle, read_bundle, reference_folder
-from replication.verify.comparison import compare_with_reference
-from replication.verify.project import names_of_counts, tolerances_of_study
+from replication.verify.comparison import compare_with_reference, tolerances_of_study
 
 STUDIES = JOBS.studies
 TEXT, SYNTHETIC = "scan_and_snap_text", "scan_and_snap"
@@ -34,11 +33,8 @@ def places(study: str, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]
         verdicts={},
         depends=reference.depends | {"machine": {"processor": "another"}},
     )
-    jobs = STUDIES[study]
-    found_differences = compare_with_reference(
-        found, reference, [], {}, names_of_counts(jobs), tolerances_of_study(jobs)
-    )
-    return {row.place for row in found_differences}
+    tolerances = tolerances_of_study(STUDIES[study])
+    return {row.place for row in compare_with_reference(found, reference, {}, *tolerances)}
 
 
 def scaled(by: float, *columns: str) -> Callable[[pd.DataFrame], pd.DataFrame]:

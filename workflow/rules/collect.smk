@@ -1,5 +1,4 @@
 # The targets that a user asks for.
-from replication.verify.todo_marks import refuse_marks
 
 PAGE, CARD = "results/report/{study}.html", "results/{study}/verdicts.md"
 CARDS = expand(CARD, study=SELECTED)
@@ -18,6 +17,8 @@ if workflow.is_main_process and not IS_STORED:
     if "verify" in sys.argv[1:]:
         checked(refuse_other_settings, JOBS, SELECTED)
     if "reference" in sys.argv[1:]:
+        from replication.verify.reference import refuse_marks
+
         for study in SELECTED:
             checked(refuse_marks, STUDIES[study])
 

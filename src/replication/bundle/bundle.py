@@ -12,10 +12,10 @@ results/reference/<study>/
 
 import hashlib
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -27,9 +27,10 @@ from replication.base.tables import MISSING
 from replication.judge.verdicts import Verdict
 
 Parsed = TypeVar("Parsed", bound=Strict)
-
 MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
 EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
+TABLES_BY_KIND = {"claim": EVIDENCE, "experiment": FINGERPRINTS}
+"""Tables that hold parts as rows; a column with the name of the kind has that of the part."""
 EVIDENCE_COLUMNS = ("claim", "cell", "sample", "seed", "value", "published")
 RARE_COLUMNS = ("diverged",)
 """Further columns of evidence, left out if empty: see `without_diverged`."""
@@ -53,22 +54,22 @@ class Bundle:
     depends: dict[str, dict[str, str]]
     """`settings`, `code` and `machine`, see `Manifest`."""
 
+    @property
+    def parts(self) -> list[str]:
+        """Parts that are there, by their names in the settings, such as `claim T1`.
 
-class Expected(NamedTuple):
-    """Contents of a whole bundle."""
+        A claim is there with its evidence, or if it could not be measured.
+        """
+        found = [f"figure {Path(path).stem}" for path in self.tables if "/" in path]
+        for kind, path in TABLES_BY_KIND.items():
+            if path in self.tables:
+                found += [f"{kind} {name}" for name in self.tables[path][kind].unique()]
+        return found + [f"claim {each.claim}" for each in self.unmeasured]
 
-    tables: set[str]
-    """Paths of tables."""
-    claims: set[str]
-    """Numbers of claims."""
-    runs: pd.DataFrame
-    """Experiment and seed of every run, and the columns that distinguish the runs of a seed."""
-
-    def within(self, kept: Bundle) -> "Expected":
-        """Return the parts that a bundle has, which may lack some; all runs of an experiment."""
-        known = self.runs["experiment"].isin(kept.tables[FINGERPRINTS]["experiment"])
-        claims = self.claims & kept.verdicts.keys()
-        return Expected(self.tables & kept.tables.keys(), claims, self.runs[known])
+    @property
+    def unmeasured(self) -> list[Verdict]:
+        """Verdicts on claims that could not be measured."""
+        return [each for each in self.verdicts.values() if not each.comparisons]
 
 
 class Manifest(Strict):
@@ -103,6 +104,48 @@ def figure_path(figure: str) -> str:
     return f"figures/{figure}.csv"
 
 
+def run_keys(runs: pd.DataFrame) -> list[str]:
+    """Return the columns that distinguish runs: all except their digest and numbers."""
+    numbers = {"digest", *runs.select_dtypes("float")}
+    return [str(name) for name in runs if name not in numbers]
+
+
+def combine(sides: Mapping[str, Bundle], like: Bundle) -> dict[str, pd.DataFrame]:
+    """Return tables of which each part comes from its own bundle; `like` says their columns."""
+    tables = {}
+    for kind, path in TABLES_BY_KIND.items():
+        parts = {part.split()[1]: side for part, side in sides.items() if part.startswith(kind)}
+        rows = [
+            side.tables[path][side.tables[path][kind] == name]
+            for name, side in parts.items()
+            if path in side.tables
+        ]
+        known = like.tables.get(path, pd.DataFrame())
+        # A table without rows does not say which columns it has.
+        heads = [] if rows and known.empty else [known.head(0)]
+        tables[path] = _with_64_bits(pd.concat([*heads, *rows], ignore_index=True))
+    for part, side in sides.items():
+        if part.startswith("figure "):
+            path = figure_path(part.split()[1])
+            tables[path] = side.tables[path]
+    return tables
+
+
+def collect_fingerprints(fingerprints: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the fingerprints of all experiments as one table, with a column `experiment`.
+
+    A column that an experiment lacks is empty there, and its whole numbers get a fraction.
+    """
+    tables = [table.assign(experiment=name) for name, table in fingerprints.items()]
+    empty = pd.DataFrame({"experiment": []})
+    return _with_64_bits(pd.concat(tables or [empty], ignore_index=True))
+
+
+def _with_64_bits(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose numbers of 32 bits have 64, by which they are read back unchanged."""
+    return table.astype(dict.fromkeys(table.select_dtypes("float32"), "float64"))
+
+
 def write_bundle(folder: Path, bundle: Bundle) -> None:
     """Write a bundle; then remove files of an earlier one in the folder that it does not have."""
     files = {
@@ -125,38 +168,24 @@ def write_bundle(folder: Path, bundle: Bundle) -> None:
 def read_bundle(folder: Path) -> tuple[Bundle, list[str]]:
     """Return a bundle, and the files that were changed or added after it was made.
 
-    Raises:
-        InputError: if it is missing or damaged.
+    An `InputError` says that it is missing or damaged.
     """
-    manifest = _parse(Manifest, folder, MANIFEST)
-    texts = {name: _read_text(folder, name) for name in manifest.files}
-    for name in (VERDICTS, EVIDENCE, FINGERPRINTS):
-        if name not in texts:
-            raise _damaged_error(folder, MANIFEST, f"does not list {name}")
+    manifest = _parse(Manifest, folder / MANIFEST)
+    if lacking := {VERDICTS, EVIDENCE, FINGERPRINTS} - manifest.files.keys():
+        raise _damaged_error(folder, f"{MANIFEST} does not list {', '.join(sorted(lacking))}")
+    try:
+        texts = {name: (folder / name).read_text(encoding="utf-8") for name in manifest.files}
+        tables = {name: read_numbers(folder / name) for name in texts if name.endswith(".csv")}
+    except (OSError, ValueError, InputError) as error:
+        raise _damaged_error(folder, error) from error
     changed = [name for name, text in texts.items() if _digest(text) != manifest.files[name]]
-    bundle = Bundle(
-        tables={name: _read_table(folder, name) for name in texts if name.endswith(".csv")},
-        verdicts=read_verdicts(folder),
-        depends=manifest.model_dump(include={"settings", "code", "machine"}),
-    )
+    depends = manifest.model_dump(include={"settings", "code", "machine"})
+    bundle = Bundle(tables, read_verdicts(folder), depends)
     return bundle, [*changed, *_unlisted_files(folder, manifest)]
 
 
-def reference_digest(folder: Path) -> str:
-    """Return the digest of all files of a reference except its manifest, and so of its numbers.
-
-    Raises:
-        InputError: if it has no manifest, or a damaged one.
-    """
-    return digest(_parse(Manifest, folder, MANIFEST).files)
-
-
 def read_unchanged(folder: Path) -> Bundle:
-    """Return a bundle that is as it was made.
-
-    Raises:
-        InputError: if it is missing, damaged, or was changed after it was made.
-    """
+    """Return a bundle; an `InputError` if it is missing, damaged, or changed since it was made."""
     bundle, changed = read_bundle(folder)
     if changed:
         raise InputError(
@@ -166,19 +195,19 @@ def read_unchanged(folder: Path) -> Bundle:
 
 
 def read_verdicts(folder: Path) -> dict[str, Verdict]:
-    """Return the verdicts of a bundle alone, by number of the claim.
+    """Return the verdicts of a bundle alone, by number of the claim; errors as `read_bundle`."""
+    return {each.claim: each for each in _parse(_Verdicts, folder / VERDICTS).verdicts}
 
-    Raises:
-        InputError: if they are missing or damaged.
-    """
-    return {each.claim: each for each in _parse(_Verdicts, folder, VERDICTS).verdicts}
+
+def reference_digest(folder: Path) -> str:
+    """Return the digest of all files of a reference except its manifest, and so of its numbers."""
+    return digest(_parse(Manifest, folder / MANIFEST).files)
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
     """Return a table of numbers, to the last bit.
 
-    Raises:
-        InputError: if it cannot be read, or evidence lacks a column or has text among numbers.
+    An `InputError` if it cannot be read, or evidence lacks a column or has text among numbers.
     """
     kinds: dict[Hashable, Any] = {"digest": "str"}
     if path.name == EVIDENCE:
@@ -186,52 +215,29 @@ def read_numbers(path: Path) -> pd.DataFrame:
         kinds = {**dict.fromkeys(texts, "str"), **EVIDENCE_NUMBERS}
     try:
         table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=MISSING)
+        usual = [name for name in table if name not in RARE_COLUMNS]
+        if path.name == EVIDENCE and usual != [*EVIDENCE_COLUMNS]:
+            raise ValueError(f"its columns are {', '.join(table.columns)}")
     except (OSError, ValueError) as error:
         raise unreadable_error(path, error) from error
-    usual = [name for name in table if name not in RARE_COLUMNS]
-    if path.name == EVIDENCE and usual != list(EVIDENCE_COLUMNS):
-        raise _damaged_error(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
     return table
 
 
-def run_keys(runs: pd.DataFrame) -> list[str]:
-    """Return the columns that distinguish runs: all except their digest and numbers."""
-    numbers = {"digest", *runs.select_dtypes("float")}
-    return [str(name) for name in runs if name not in numbers]
-
-
-def _read_text(folder: Path, name: str) -> str:
+def _parse(model: type[Parsed], path: Path) -> Parsed:
     try:
-        return (folder / name).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise _damaged_error(folder, name, f"cannot be read ({error})") from error
+        return model.parse_json(path.read_text(encoding="utf-8"), path.name)
+    except (OSError, ValueError, InputError) as error:
+        raise _damaged_error(path.parent, error) from error
 
 
-def _read_table(folder: Path, name: str) -> pd.DataFrame:
-    try:
-        return read_numbers(folder / name)
-    except InputError as error:
-        raise _damaged_error(folder, name, "is damaged, or is another table") from error
-
-
-def _parse(model: type[Parsed], folder: Path, name: str) -> Parsed:
-    try:
-        return model.parse_json(_read_text(folder, name), name)
-    except InputError as error:
-        if not error.message.startswith(f"{name}: "):
-            raise
-        wrong = error.message.partition("\n")[0].removeprefix(f"{name}: ")
-        raise _damaged_error(folder, name, f"is damaged ({wrong})") from error
-
-
-def _damaged_error(folder: Path, name: str, wrong: str) -> InputError:
-    remedy = (
-        f"restore the reference with git, or make it again with `snakemake reference --config"
-        f" study={folder.name}`"
-    )
+def _damaged_error(folder: Path, wrong: object) -> InputError:
+    remedy = f"make it again with `snakemake reference --config study={folder.name}`"
     if folder.name == PAPER_SCALE:
-        remedy = f"restore it with git, or delete {folder}"
-    return InputError(f"{folder / name}: {wrong}; {remedy}")
+        remedy = "delete it"
+    said = str(wrong).partition("\n")[0]
+    return InputError(
+        f"{folder}: is damaged, or no whole reference ({said}); restore it with git, or {remedy}"
+    )
 
 
 def _unlisted_files(folder: Path, manifest: Manifest) -> list[str]:

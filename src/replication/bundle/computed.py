@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from replication.base.code_digest import installed_versions, reach
+from replication.base.code_digest import reach
 from replication.base.errors import InputError
 from replication.base.tables import read_csv, read_table
 from replication.bundle.bundle import (
@@ -17,7 +17,7 @@ from replication.bundle.bundle import (
     FINGERPRINTS,
     RARE_COLUMNS,
     Bundle,
-    Expected,
+    collect_fingerprints,
     figure_path,
     read_numbers,
 )
@@ -37,20 +37,11 @@ from replication.plan.study_jobs import StudyJobs
 from replication.plan.targets import PICTURE_KINDS
 from replication.study.evidence import words_of
 
-COMPARISON_MODULE = "replication.verify.comparison"
-"""Module that every number of a reference depends on: it says which numbers are equal."""
-NOT_AS_MADE = "made by another configuration or other code, or changed after it was made"
-"""Words for a file that is not what the plan has."""
 
-
-def expected_bundle(study: StudyJobs) -> Expected:
-    """Return the contents that a whole bundle of a study has."""
+def due_runs(study: StudyJobs) -> pd.DataFrame:
+    """Return experiment and seed of all runs of a study that have fingerprints."""
     runs = [(name, seed) for name in study.files.fingerprints for seed in study.seeds(name)]
-    return Expected(
-        tables={EVIDENCE, FINGERPRINTS, *map(figure_path, study.files.tables)},
-        claims=set(study.claims),
-        runs=pd.DataFrame(runs, columns=["experiment", "seed"]),
-    )
+    return pd.DataFrame(runs, columns=["experiment", "seed"])
 
 
 def read_computed(jobs: Jobs, study: str, folder: Path) -> tuple[Bundle, dict[str, str]]:
@@ -58,45 +49,36 @@ def read_computed(jobs: Jobs, study: str, folder: Path) -> tuple[Bundle, dict[st
 
     Such a file is damaged, or of other settings or code.
     """
-    refused = {
-        path: with_remedy(f"{path}: {NOT_AS_MADE}", path) for path in _stale(jobs, study, folder)
-    }
+    wrong = "made by another configuration or other code, or changed after it was made"
+    refused = {path: f"{path}: {wrong}" for path in _stale(jobs, study, folder)}
 
-    def read(files: dict[str, str], reader: Callable[[str], Any]) -> dict[str, Any]:
+    def read(files: dict[str, str], reader: Callable[[Path, str], Any]) -> dict[str, Any]:
         """Return contents by name of the files that are there and can be used."""
         found = {}
         for name, path in files.items():
-            if (folder / path).is_file():
-                try:
-                    found[name] = reader(path)
-                except InputError as error:
-                    refused[path] = with_remedy(error.message, path)
+            try:
+                if path not in refused and (folder / path).is_file():
+                    found[name] = reader(folder / path, jobs.key(path))
+            except InputError as error:
+                refused[path] = error.message
         return found
 
-    def made(path: str) -> pd.DataFrame:
-        return read_table(folder / path, jobs.key(path))
-
-    def current(path: str) -> Path:
-        if jobs.is_made_otherwise(path, path, folder):
-            raise InputError(f"{folder / path}: {NOT_AS_MADE}")
-        return folder / path
-
     files = jobs.studies[study].files
-    figures = read(files.tables, lambda path: read_numbers(current(path)))
+    figures = read(files.tables, lambda path, _: read_numbers(path))
+    verdicts = read(files.verdicts, lambda path, _: read_verdict(path))
     tables = {figure_path(name): table for name, table in figures.items()}
-    if evidence := read(files.evidence, made):
+    if evidence := read(files.evidence, read_table):
         tables[EVIDENCE] = collect_evidence(evidence)
-    if runs := read(files.fingerprints, made):
+    if runs := read(files.fingerprints, read_table):
         tables[FINGERPRINTS] = collect_fingerprints(runs)
-    verdicts = read(files.verdicts, lambda path: read_verdict(current(path)))
-    return Bundle(tables, verdicts, dependencies(jobs, study)), refused
+    told = {path: with_remedy(why, path) for path, why in refused.items()}
+    return Bundle(tables, verdicts, dependencies(jobs, study)), told
 
 
 def read_finished(study: StudyJobs, folder: Path) -> Bundle:
     """Return the figures' numbers and the verdicts of a run that has made all of them.
 
-    Raises:
-        InputError: if one is missing, damaged, or changed after it was made.
+    An `InputError` if one is missing, damaged, or changed after it was made.
     """
     tables = {}
     for name in study.figures:
@@ -107,62 +89,45 @@ def read_finished(study: StudyJobs, folder: Path) -> Bundle:
     return Bundle(tables, verdicts, {"machine": machine()})
 
 
-def _stale(jobs: Jobs, study: str, folder: Path) -> Iterator[str]:
-    """Yield the pictures, scorecards and pages of a study that are not what the plan has.
+def _stale(jobs: Jobs, name: str, folder: Path) -> Iterator[str]:
+    """Yield the files for readers that are there, and not what the plan has.
 
-    A page counts if it, or a file in its folder, was changed after it was made.
+    These are figures, their tables, verdicts, the scorecard, and a page that was changed.
     """
-    for figure in jobs.figure_paths(study):
-        for kind in PICTURE_KINDS:
-            picture = f"figures/{figure}.{kind}"
-            is_there = (folder / picture).is_file()
-            if is_there and jobs.is_made_otherwise(picture, f"figures/{figure}", folder):
-                yield picture
-    card = jobs.studies[study].study.scorecard
+    study = jobs.studies[name]
+    card, page = study.study.scorecard, study.study.page
+    made = {path: path for path in (*study.files.tables.values(), *study.files.verdicts.values())}
+    for figure in jobs.figure_paths(name):
+        made |= {f"figures/{figure}.{kind}": f"figures/{figure}" for kind in PICTURE_KINDS}
+    for path, step in made.items():
+        if (folder / path).is_file() and jobs.is_made_otherwise(path, step, folder):
+            yield path
     for path in jobs.steps[card].outputs:
-        with suppress(FileNotFoundError):
-            if _key_in_scorecard(folder / path) != jobs.key(card):
-                yield path
-    page = jobs.studies[study].study.page
+        if (folder / path).is_file() and _key_in_scorecard(folder / path) != jobs.key(card):
+            yield path
     if (folder / page).is_file() and not key_in([folder / page]):
         yield page
 
 
 def _key_in_scorecard(path: Path) -> str | None:
-    try:
+    with suppress(Exception):  # a damaged byte can make any reader fail in any way
         return key_in_scorecard(path)
-    except FileNotFoundError:
-        raise
-    except Exception:
-        # A damaged byte can make any reader fail in any way.
-        return None
+    return None
 
 
 def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the evidence of all measured claims as one table, see `EVIDENCE_COLUMNS`."""
+    empty = pd.DataFrame(columns=list(EVIDENCE_COLUMNS))
     tables = [
         table.assign(claim=claim).reindex(columns=[*EVIDENCE_COLUMNS, *RARE_COLUMNS])
         for claim, table in evidence.items()
         if UNMEASURED not in table
     ]
-    empty = pd.DataFrame(columns=list(EVIDENCE_COLUMNS))
     together = pd.concat(
         [table.astype(EVIDENCE_NUMBERS) for table in tables or [empty]], ignore_index=True
     )
     rare = [name for name in RARE_COLUMNS if name in together]
     return together.drop(columns=[name for name in rare if not words_of(together, name).any()])
-
-
-def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the fingerprints of all experiments as one table, with a column `experiment`.
-
-    Numbers have 64 bits: then numbers of 32 bits are read back unchanged. A column that an
-    experiment lacks is empty there, and whole numbers in it are read back with a fraction.
-    """
-    tables = [table.assign(experiment=name) for name, table in fingerprints.items()]
-    empty = pd.DataFrame({"experiment": []})
-    together = pd.concat(tables or [empty], ignore_index=True)
-    return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))
 
 
 def empty_bundle() -> Bundle:
@@ -173,9 +138,12 @@ def empty_bundle() -> Bundle:
 
 def dependencies(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
     """Return digests of settings and code, and the machine, see `Manifest`."""
+    modules: dict[str, str] = {}
+    for program in {step.program for _, step in jobs.closure(jobs.studies[study].files.all)}:
+        modules |= reach(program).modules
     return {
         "settings": settings_digests(jobs, study),
-        "code": _code_digests(jobs, study),
+        "code": dict(sorted(modules.items())),
         "machine": machine(),
     }
 
@@ -195,22 +163,3 @@ def settings_digests(jobs: Jobs, study: str) -> dict[str, str]:
     }
     tests = test_digests(jobs.studies[study])
     return digests | {f"test {name}": found for name, found in tests.items()}
-
-
-def _code_digests(jobs: Jobs, study: str) -> dict[str, str]:
-    """Return the digest of every module that a number of a study, or its comparison, depends on."""
-    modules: dict[str, str] = {}
-    for program in (*_programs(jobs, study), COMPARISON_MODULE):
-        modules |= reach(program).modules
-    return dict(sorted(modules.items()))
-
-
-def package_versions(jobs: Jobs, study: str) -> dict[str, str]:
-    """Return the version of Python and of every package that a number or figure depends on."""
-    reached = {package for each in _programs(jobs, study) for package in reach(each).packages}
-    own = {name: version for name, version in machine().items() if name != "processor"}
-    return own | installed_versions(tuple(sorted(reached - own.keys())))
-
-
-def _programs(jobs: Jobs, study: str) -> set[str]:
-    return {step.program for _, step in jobs.closure(jobs.studies[study].files.all)}

@@ -1,6 +1,6 @@
 """Bundles judged again from their evidence, by the tests of the registry."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,14 @@ from replication.judge.judgement import judge
 from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Test
+
+
+def judge_study(study: StudyJobs, evidence: pd.DataFrame) -> dict[str, Verdict]:
+    """Return the verdicts that follow from a bundle's evidence by the tests of the registry."""
+    families: list[dict[str, Any]] = [
+        {name: study.claims[name].test for name in names} for names in study.families
+    ]
+    return judge_again(evidence, families, study.registry.beside)
 
 
 def judge_again(
@@ -42,12 +50,6 @@ def judge_again(
     return verdicts
 
 
-def tests_by_family(study: StudyJobs) -> Iterator[dict[str, Any]]:
-    """Yield each family: tests, by claim, that are corrected together for many tests."""
-    for names in study.families:
-        yield {name: study.claims[name].test for name in names}
-
-
 def test_digests(study: StudyJobs) -> dict[str, str]:
     """Return a digest of the way in which each claim is judged, by number of the claim."""
     beside = study.registry.beside
@@ -60,20 +62,23 @@ def test_digests(study: StudyJobs) -> dict[str, str]:
     }
 
 
+def judged_otherwise(study: StudyJobs, bundle: Bundle) -> list[str]:
+    """Return the claims that a bundle judges by another test than the registry's."""
+    made = bundle.depends["settings"]
+    return [
+        claim for claim, now in test_digests(study).items() if made.get(f"test {claim}", now) != now
+    ]
+
+
 def read_judged_reference(root: Path, study: StudyJobs) -> Bundle:
     """Return a reference whose verdicts follow from its evidence by the tests of the registry.
 
-    Raises:
-        InputError: if it is missing, damaged, changed, or judged by other tests.
+    An `InputError` if it is missing, damaged, changed, or judged by other tests.
     """
     name = study.study.name
     folder = reference_folder(root, name)
     reference = read_unchanged(folder)
-    made = reference.depends["settings"]
-    other = [
-        claim for claim, now in test_digests(study).items() if made.get(f"test {claim}", now) != now
-    ]
-    if other:
+    if other := judged_otherwise(study, reference):
         raise InputError(
             f"{folder}: the registry now has another test for {', '.join(other)}; judge again with"
             f" `python -m replication verify --write --restamp --study {name}`"

@@ -1,6 +1,7 @@
 """The machine: its processor and packages decide the last bits of a result."""
 
 import platform
+import re
 from pathlib import Path
 
 from replication.base.code_digest import installed_versions
@@ -31,13 +32,11 @@ def own_processor() -> str:
     """Return the processor's name and model, without the processor that it emulates."""
     if not CPUINFO.is_file():
         return f"{platform.machine()} {platform.processor()}".strip()
-    fields = (line.partition(":") for line in CPUINFO.read_text(encoding="utf-8").splitlines())
-    found: dict[str, str] = {}
-    for key, _, value in fields:
-        found.setdefault(key.strip(), value.strip())
     names = ("model name", "cpu family", "model", "stepping")
-    parts = [found[name] for name in names if name in found]
-    return " ".join([platform.machine(), *parts])
+    lines = re.findall(r"^([^\t:]+)\s*: (.*)$", CPUINFO.read_text(encoding="utf-8"), re.MULTILINE)
+    # The first processor stands for all.
+    found = dict(reversed(lines))
+    return " ".join([platform.machine(), *(found[name] for name in names if name in found)])
 
 
 def system() -> str:

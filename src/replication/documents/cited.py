@@ -79,7 +79,6 @@ from replication.verify.differences import (
     STANDARD_ERRORS,
 )
 from replication.verify.power import CLAIM_HEADER, claim_rows
-from replication.verify.reproductions import Reproduction
 
 SUFFIX = ".jinja"
 FRONT = "---\n"
@@ -91,7 +90,7 @@ GALLERY = "docs/gallery"
 
 
 def cited_documents(
-    studies: list[StudyResults], sent_in: Sequence[Reproduction], jobs: Jobs
+    studies: list[StudyResults], sent_in: Sequence[tuple[str, ...]], jobs: Jobs
 ) -> dict[str, str]:
     """Return path and text of every document that a template makes.
 
@@ -277,7 +276,7 @@ class _Sources:
 
 
 def _citable_values(
-    studies: list[StudyResults], sent_in: Sequence[Reproduction], document: str, jobs: Jobs
+    studies: list[StudyResults], sent_in: Sequence[tuple[str, ...]], document: str, jobs: Jobs
 ) -> dict[str, Any]:
     """Return the values that a document can cite, by name; equal names are the first study's."""
     project = read_citation_file(Path())

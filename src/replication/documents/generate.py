@@ -34,7 +34,7 @@ from replication.plan.study_jobs import StudyJobs
 from replication.plan.times import record_times
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
-from replication.verify.reproductions import all_reproductions
+from replication.verify.receipts import reproductions
 
 AUTHOR_PAGES = "docs/*/authors/*.md"
 """Pattern of the pages for authors: one that is generated no more is removed."""
@@ -54,7 +54,7 @@ def generated_files() -> dict[str, str]:
     }
     return {
         **{path: _without_missing_manuals(path, text) for path, text in pages.items()},
-        **cited_documents(studies, all_reproductions(Path()), jobs),
+        **cited_documents(studies, reproductions(Path()), jobs),
     }
 
 

@@ -11,7 +11,7 @@ from replication.documents.study_results import StudyResults
 from replication.judge.verdicts import NOT_HOLDING, OUTCOMES, Verdict
 from replication.judge.wording import estimate_and_range, how_much
 from replication.study.claims import GROUPS, SHOWN, THEORY, Claim
-from replication.verify.reproductions import COLUMNS, Reproduction
+from replication.verify.receipts import COLUMNS
 
 NONE_SENT_IN = "None has been sent in yet."
 
@@ -90,9 +90,9 @@ def _claim_lines(claims: Iterable[tuple[_Judged, str | None]], document: str) ->
     )
 
 
-def reproduction_lines(sent_in: Sequence[Reproduction]) -> list[str]:
+def reproduction_lines(sent_in: Sequence[tuple[str, ...]]) -> list[str]:
     """Return the receipts that others sent in as the lines of a table, one for each."""
-    rows = [(item.receipt.study, *map(_as_code, COLUMNS, item.row)) for item in sent_in]
+    rows = [(study, *map(_as_code, COLUMNS, row)) for study, *row in sent_in]
     return table(("study", *COLUMNS), rows) if rows else [NONE_SENT_IN]
 
 

@@ -55,7 +55,7 @@ from replication.report.site import (
 )
 from replication.study.claims import GROUPS, SHOWN, THEORY
 from replication.study.registry import SCORECARD, Registry
-from replication.verify.reproductions import COLUMNS, reproductions, verdicts_of_others
+from replication.verify.receipts import COLUMNS, reproductions
 
 COMPARISONS = "all-comparisons.csv"
 """Name of the table of all comparisons, which no figure can have."""
@@ -77,7 +77,6 @@ def render(shown: ShownStudy, origin: Mapping[str, str], root: Path) -> str:
     made = {each.name: _figure(each, shown, settings, root) for each in shown.figures}
     labels = {figure: each["text"].label for figure, each in made.items()}
     claims = claim_views(_claims_at_figures(shown), list(verdicts.values()), labels)
-    verified = reproductions(root, name)
     environment = page_environment()
     tables = {figure.name: figure.table for figure in shown.figures}
     added = explorer(name, settings, tables, environment)
@@ -90,7 +89,6 @@ def render(shown: ShownStudy, origin: Mapping[str, str], root: Path) -> str:
         related=shown.related,
         labels=labels,
         verdict_paths={claim: study.verdict(claim) for claim in verdicts},
-        verifications=verdicts_of_others(verified),
         # The abstract with its marks.
         abstracts=sentences_by_version(registry, verdicts),
         marks=MARKS,
@@ -119,7 +117,7 @@ def render(shown: ShownStudy, origin: Mapping[str, str], root: Path) -> str:
         cost=shown.cost,
         methods=[(each, method_value(each, settings)) for each in registry.methods],
         columns=COLUMNS,
-        reproductions=[item.row for item in verified],
+        reproductions=[row for _, *row in reproductions(root, name)],
         origin=origin,
         why_unknown=why_unknown(root) if origin["commit"] == UNKNOWN else "",
         machine=shown.bundle.depends["machine"],

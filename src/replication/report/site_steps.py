@@ -54,7 +54,7 @@ class SiteSteps:
         """
         from replication.report.explorer import explorer_files, explorer_programs
         from replication.report.site import studies_of_paper
-        from replication.verify.reproductions import receipt_files
+        from replication.verify.receipts import receipt_files
 
         found = self.jobs.studies[study]
         readme = [found.study.readme] if found.study.readme.is_file() else []

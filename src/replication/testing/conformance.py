@@ -22,8 +22,7 @@ from typing import Any
 from replication.base.errors import OUT_OF_REGIME, InputError
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
-from replication.bundle.bundle import run_keys
-from replication.bundle.computed import collect_fingerprints
+from replication.bundle.bundle import collect_fingerprints, run_keys
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import unknown_settings, unnamed_settings
 from replication.documents.typed_numbers import typed_numbers_in_template

@@ -4,13 +4,4 @@ A reference is the numbers of a study that git keeps. This room writes reference
 with them, and keeps the receipts of verifications on other machines.
 """
 
-__all__ = [
-    "changes",
-    "differences",
-    "levels",
-    "power",
-    "project",
-    "receipt",
-    "reproductions",
-    "todo_marks",
-]
+__all__ = ["command", "comparison", "differences", "power", "receipts", "reference"]

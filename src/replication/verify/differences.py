@@ -2,13 +2,11 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-
-Floats = NDArray[np.float64]
 
 Tolerance = Literal[
     "exact", "same processor", "across processors", "counts", "other seeds", "logarithm of p",
@@ -34,6 +32,11 @@ class Tolerances(NamedTuple):
     """Allowance for value and mean, as a share of the larger of both numbers."""
     absolute: float
     """Allowance for value and mean, where both numbers are rounding errors."""
+
+    def allowed(self, of_spread: ArrayLike, was: ArrayLike, now: ArrayLike) -> NDArray[np.float64]:
+        """Return the largest distance of two numbers, given what their spread allows."""
+        relative = self.relative * np.maximum(np.abs(was), np.abs(now))
+        return np.maximum(np.maximum(relative, self.absolute), of_spread)
 
 
 SAME_PROCESSOR = Tolerances("same processor", 0, 0, 0, 0)
@@ -73,12 +76,16 @@ LOGARITHM_OF_P = Tolerances("logarithm of p", 0, 0, 0.05, 0.03)
 SAME_EVIDENCE = Tolerances("same evidence", 0, 0, 1e-6, 1e-12)
 """Tolerances of results of a few steps of float64 from the same numbers, on any processor."""
 
-CONSTANT_COLUMNS = ("published", "learning_rate", "epochs")
-"""Columns of numbers as printed or set, which no processor changes."""
+CONSTANT_COLUMNS = ("published", "learning_rate", "epochs", "resolution")
+"""Columns of numbers as printed or set, or found from other numbers, which no processor changes."""
 UNTRAINED_COLUMN = "first_loss"
 """Column of numbers from before the first update, besides those at iteration 0."""
-EFFECT_COLUMN = "effect"
-"""Column of quotients whose divisor may vanish."""
+UNCOMPARED = {
+    ACROSS_PROCESSORS: ["digest", "effect"],
+    COUNTS: ["digest", "effect"],
+    OTHER_SEEDS: ["digest", "effect", "holding"],
+}
+"""Columns that are left out: digests of bits, and effects, quotients whose divisor may vanish."""
 MOST_KINDS = 10
 """Largest number of values of a text that names kinds of rows; other texts name single rows."""
 
@@ -103,70 +110,34 @@ class Difference(NamedTuple):
 
 
 def table_differences(
-    place: str,
-    found: pd.DataFrame,
-    reference: pd.DataFrame,
-    tolerances: Tolerances,
-    whole: pd.DataFrame | None = None,
+    place: str, found: pd.DataFrame, reference: pd.DataFrame, tolerances: Tolerances
 ) -> Iterator[Difference]:
-    """Yield every value of a table that is not that of the reference.
+    """Yield every value of a table that is not that of the reference in the row of the same index.
 
-    Rows are matched by their texts and whole numbers, which are exact, in their order; other
-    numbers are compared within the tolerances. Rows with different values of a text that has few
-    values, such as the name of a panel, have spreads of their own.
-
-    Args:
-        place: name of the table.
-        found: the table as it was computed.
-        reference: the rows of the reference that should be found.
-        tolerances: allowed distances of numbers that are not whole.
-        whole: all rows of the reference, which give the spread of its numbers; `reference` if left
-            out. If each kind of them has a single seed, all are of one kind.
+    Texts and whole numbers are exact, other numbers are compared within the tolerances. All rows of
+    the reference give the spread of its numbers, also where some rows alone are found. Rows with
+    different values of a text that has few values, such as the name of a panel, have spreads of
+    their own. If each of these kinds has a single seed, all rows are of one kind.
     """
-    whole = reference if whole is None else whole
-    found, reference, whole = map(_with_whole_seeds, (found, reference, whole))
-    if tolerances in {ACROSS_PROCESSORS, COUNTS, OTHER_SEEDS}:
-        uncompared = [EFFECT_COLUMN, *(["holding"] if tolerances is OTHER_SEEDS else [])]
-        found, reference = (
-            each.drop(columns=uncompared, errors="ignore") for each in (found, reference)
-        )
-    if list(found.columns) != list(reference.columns):
+    found, reference = (
+        _with_whole_seeds(each.drop(columns=UNCOMPARED.get(tolerances, []), errors="ignore"))
+        for each in (found, reference)
+    )
+    if [*found] != [*reference]:
         yield Difference(place, "columns", ", ".join(reference.columns), ", ".join(found.columns))
         return
-    if len(found) != len(reference):
-        yield Difference(place, "number of rows", str(len(reference)), str(len(found)))
-        return
-    numbers = [
-        name
-        for name in reference.columns
-        if pd.api.types.is_float_dtype(reference[name])
-        and pd.api.types.is_numeric_dtype(found[name])
-    ]
-    labels = reference.columns.drop(numbers)
-    for name in reference.columns:
-        if found[name].equals(reference[name]):
+    for name in found.columns:
+        now, was = found[name], reference.loc[found.index, name]
+        if now.equals(was):
             continue
-        if name in numbers:
-            allowed = SAME_EVIDENCE if name in CONSTANT_COLUMNS else tolerances
-            compared = _Column(place, name, found, reference, whole, list(labels))
-            if allowed is OTHER_SEEDS:
-                yield from _differences_of_seeds(compared)
-            else:
-                yield from _column_differences(compared, allowed)
-            continue
-        yield from _exact_differences(place, found[name], reference[name], tolerances)
-
-
-def _exact_differences(
-    place: str, found: pd.Series, reference: pd.Series, tolerances: Tolerances
-) -> Iterator[Difference]:
-    """Yield the texts and whole numbers of a column that are other ones."""
-    name = reference.name
-    equal = (reference == found).fillna(False) | (reference.isna() & found.isna())
-    if tolerances is OTHER_SEEDS and name == "verdict":
-        equal |= reference.isin(DECIDED_VERDICTS) != found.isin(DECIDED_VERDICTS)
-    for row in reference.index[~equal.astype(bool)]:
-        yield Difference(place, f"{name} in row {row + 1}", str(reference[row]), str(found[row]))
+        if not (pd.api.types.is_float_dtype(was) and pd.api.types.is_numeric_dtype(now)):
+            yield from _exact_differences(place, now, was, tolerances)
+        elif name in CONSTANT_COLUMNS:
+            yield from _column_differences(place, name, found, reference, SAME_EVIDENCE)
+        elif tolerances is OTHER_SEEDS:
+            yield from _differences_of_seeds(place, name, found, reference)
+        else:
+            yield from _column_differences(place, name, found, reference, tolerances)
 
 
 def _with_whole_seeds(table: pd.DataFrame) -> pd.DataFrame:
@@ -177,106 +148,82 @@ def _with_whole_seeds(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(seed=seeds.astype("Int64"))
 
 
-class _Column(NamedTuple):
-    """A column of numbers that is compared."""
+def _exact_differences(
+    place: str, found: pd.Series, reference: pd.Series, tolerances: Tolerances
+) -> Iterator[Difference]:
+    """Yield the texts and whole numbers of a column that are other ones.
 
-    place: str
-    name: str
-    found: pd.DataFrame
-    reference: pd.DataFrame
-    whole: pd.DataFrame
-    labels: list[str]
-
-    def part(self, *, trained: bool) -> Self:
-        """Return the rows that an update has touched, or the others."""
-        rows = _is_trained(self.reference, self.name) == trained
-        return self._replace(
-            found=self.found.loc[rows],
-            reference=self.reference.loc[rows],
-            whole=self.whole.loc[_is_trained(self.whole, self.name) == trained],
-        )
+    One text makes texts of all numbers of its column, which are compared as they are written.
+    """
+    equal = (reference.astype(str) == found.astype(str)) | (reference.isna() & found.isna())
+    if tolerances is OTHER_SEEDS and reference.name == "verdict":
+        equal |= reference.isin(DECIDED_VERDICTS) != found.isin(DECIDED_VERDICTS)
+    for row in equal.index[~equal.fillna(False).astype(bool)]:
+        quantity = f"{reference.name} in row {row + 1}"
+        yield Difference(place, quantity, str(reference[row]), str(found[row]))
 
 
-def _group_by_kind(
-    table: pd.DataFrame, kinds: list[str]
-) -> Iterable[tuple[tuple[object, ...], pd.DataFrame]]:
-    if not kinds:
-        return [((), table)]
-    return table.groupby(kinds, sort=False, dropna=False)
-
-
-def _column_differences(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
-    """Yield the values of a column, and its mean, that are off by more than is allowed."""
-    place, name, found, reference, whole, labels = column
-    kinds = [label for label in labels if _is_kind(whole[label])]
-    if "seed" in labels and not whole.duplicated(kinds or None).any():
+def _column_differences(
+    place: str, name: str, found: pd.DataFrame, reference: pd.DataFrame, tolerances: Tolerances
+) -> Iterator[Difference]:
+    """Yield the values of a column, and its means, that are off by more than is allowed."""
+    labels = _labels(reference)
+    kinds = [label for label in labels if _is_kind(reference[label])]
+    if "seed" in labels and not reference.duplicated(kinds or None).any():
         kinds = []
+    # By texts: a missing name would equal nothing.
+    texts = [", ".join(map(str, row)) for row in reference[kinds].to_numpy(object)]
+    kind = pd.Series(texts, reference.index, dtype=str)
     of_seeds = tolerances is OTHER_SEEDS
-    values = whole[_spread_column(name, whole) if of_seeds else name]
+    values = reference[_spread_column(name, reference) if of_seeds else name]
     values = values.where(np.isfinite(values))
-    # By their texts, as a kind may be missing, which equals nothing.
-    spreads = {
-        str(kind): float(values[rows.index].std()) for kind, rows in _group_by_kind(whole, kinds)
-    }
     # A single number has no spread.
-    alone = float(np.nan_to_num(values.std())) if of_seeds else 0.0
-    for kind, rows in _group_by_kind(reference, kinds):
-        a, b = reference.loc[rows.index, name], found.loc[rows.index, name]
-        finite = np.isfinite(a) & np.isfinite(b)
-        spread = spreads.get(str(kind), math.nan)
-        spread = alone if math.isnan(spread) else spread
-        gap = (b - a).abs()
-        allowed = _largest_allowed(tolerances, tolerances.spread * spread, a, b)
-        wrong = ~((finite & (gap <= allowed)) | (a == b) | (a.isna() & b.isna()))
-        for row in a.index[wrong]:
-            quantity = _labelled_quantity(f"{name} in row {row + 1}", reference.loc[row, labels])
-            yield Difference(
-                place, quantity, str(a[row]), str(b[row]), gap[row], tolerances.name,
-                float(allowed[row]),
-            )  # fmt: skip
-        # Means over seeds are compared by their errors.
-        rest = finite & rows["seed"].isna() if of_seeds and "seed" in labels else finite
-        if rest.any() and not wrong.any():
-            was, now = float(a[rest].mean()), float(b[rest].mean())
-            quantity = _labelled_quantity(f"mean of {name}", kind)
-            yield from _mean_difference(
-                place, quantity, was, now, tolerances, tolerances.shift * spread
-            )
+    alone = np.nan_to_num(values.std()) if of_seeds else 0.0
+    spread = values.groupby(kind).transform("std").fillna(alone)[found.index]
+    was, now, kind = reference.loc[found.index, name], found[name], kind[found.index]
+    gap, finite = (now - was).abs(), np.isfinite(was) & np.isfinite(now)
+    allowed = tolerances.allowed(tolerances.spread * spread, was, now)
+    wrong = ~((finite & (gap <= allowed)) | (was == now) | (was.isna() & now.isna()))
+    for row in wrong.index[wrong]:
+        quantity = _labelled(f"{name} in row {row + 1}", reference.loc[row, labels])
+        yield Difference(
+            place, quantity, str(was[row]), str(now[row]), gap[row], tolerances.name, allowed[row]
+        )
+    rest = finite & ~kind.isin(kind[wrong])
+    if of_seeds and "seed" in labels:  # means over seeds are compared by their errors
+        rest &= found["seed"].isna()
+    for each, rows in kind[rest].groupby(kind[rest], sort=False):
+        means = was[rows.index].mean(), now[rows.index].mean()
+        of_spread = tolerances.shift * spread[rows.index[0]]
+        quantity = _labelled(f"mean of {name}", [each])
+        yield from _mean_difference(place, quantity, *means, tolerances, of_spread)
 
 
-def _is_trained(table: pd.DataFrame, name: str) -> "pd.Series[bool]":
-    """Say for every row whether an update has touched its value of a column."""
-    if "iteration" in table and name != UNTRAINED_COLUMN:
-        return table["iteration"] > 0
-    return pd.Series(name != UNTRAINED_COLUMN, index=table.index)
-
-
-def _differences_of_seeds(column: _Column) -> Iterator[Difference]:
+def _differences_of_seeds(
+    place: str, name: str, found: pd.DataFrame, reference: pd.DataFrame
+) -> Iterator[Difference]:
     """Yield differences where training amplifies rounding: single values, and means over seeds.
 
     Each mean is over the seeds of rows that have all other labels in common.
     """
-    for part, allowed in (
-        (column.part(trained=False), ACROSS_PROCESSORS),
-        (column.part(trained=True), OTHER_SEEDS),
-    ):
-        if len(part.reference):
-            yield from _column_differences(part, allowed)
-    place, name, found, reference, _, labels = column.part(trained=True)
-    same = [
-        label for label in (*labels, *CONSTANT_COLUMNS) if label != "seed" and label in reference
-    ]
-    if "seed" not in labels or not same:
+    is_trained = pd.Series(name != UNTRAINED_COLUMN, reference.index)
+    if "iteration" in reference:
+        is_trained &= reference["iteration"] > 0
+    for rows, tolerances in ((~is_trained, ACROSS_PROCESSORS), (is_trained, OTHER_SEEDS)):
+        part = found[rows[found.index]]
+        if len(part):
+            yield from _column_differences(place, name, part, reference[rows], tolerances)
+    labels = [label for label in _labels(reference) if label != "seed"]
+    labels += [label for label in CONSTANT_COLUMNS if label in reference]
+    if "seed" not in _labels(reference) or not labels:
         return
-    keys = reference[[*same, "seed"]].dropna(subset="seed")
-    was, now = (_means_over_seeds(keys, table, name) for table in (reference, found))
-    several = (was["seeds"] > 1) & (now["seeds"] > 1)
+    keys = reference.loc[part.index, [*labels, "seed"]].dropna(subset="seed")
+    was, now = (_means_over_seeds(keys, table, name) for table in (reference, part))
     of_errors = STANDARD_ERRORS * np.hypot(was["error"], now["error"])
-    for row, kind in enumerate(was[same].itertuples(index=False, name=None)):
-        if several[row]:
-            quantity = _labelled_quantity(f"mean of {name} over seeds", kind)
-            means = float(was["mean"][row]), float(now["mean"][row])
-            yield from _mean_difference(place, quantity, *means, OTHER_SEEDS, of_errors[row])
+    for row in was.index[(was["seeds"] > 1) & (now["seeds"] > 1)]:
+        quantity = _labelled(f"mean of {name} over seeds", was.loc[row, labels])
+        means = was.loc[row, "mean"], now.loc[row, "mean"]
+        yield from _mean_difference(place, quantity, *means, OTHER_SEEDS, of_errors[row])
 
 
 def _means_over_seeds(keys: pd.DataFrame, table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -284,11 +231,32 @@ def _means_over_seeds(keys: pd.DataFrame, table: pd.DataFrame, name: str) -> pd.
     columns = [name, _spread_column(name, table)]
     values = table.loc[keys.index, columns].set_axis(["mean", "error"], axis="columns")
     of_seeds = values.groupby([keys[key] for key in keys], sort=False, dropna=False).mean()
-    same = [key for key in keys if key != "seed"]
-    kinds = of_seeds.reset_index().groupby(same, sort=False, dropna=False)
+    kinds = of_seeds.reset_index("seed").groupby(
+        [*keys.columns.drop("seed")], sort=False, dropna=False
+    )
     return kinds.agg(
         mean=("mean", "mean"), error=("error", "sem"), seeds=("error", "count")
     ).reset_index()
+
+
+def _mean_difference(
+    place: str, quantity: str, was: float, now: float, tolerances: Tolerances, of_spread: float
+) -> Iterator[Difference]:
+    """Yield the difference of two means, if it is more than is allowed."""
+    gap, allowed = abs(now - was), float(tolerances.allowed(of_spread, was, now))
+    if gap > allowed:
+        yield Difference(place, quantity, str(was), str(now), gap, tolerances.name, allowed)
+
+
+def _labels(table: pd.DataFrame) -> list[str]:
+    """Return the columns that say what a row is of: texts and whole numbers."""
+    return [*table.select_dtypes(exclude="float")]
+
+
+def _is_kind(column: pd.Series) -> bool:
+    """Say whether the texts of a column are kinds of quantities, such as panels."""
+    is_text = not pd.api.types.is_numeric_dtype(column)
+    return is_text and column.name != "cell" and column.nunique() <= MOST_KINDS
 
 
 def _spread_column(name: str, table: pd.DataFrame) -> str:
@@ -297,28 +265,6 @@ def _spread_column(name: str, table: pd.DataFrame) -> str:
     return single if single in table else name
 
 
-def _mean_difference(
-    place: str, quantity: str, was: float, now: float, tolerances: Tolerances, of_spread: float
-) -> Iterator[Difference]:
-    """Yield the difference of two means, if it is more than is allowed."""
-    gap, allowed = abs(now - was), float(_largest_allowed(tolerances, of_spread, was, now))
-    if gap > allowed:
-        yield Difference(place, quantity, str(was), str(now), gap, tolerances.name, allowed)
-
-
-def _largest_allowed(
-    tolerances: Tolerances, of_spread: float, a: ArrayLike, b: ArrayLike
-) -> Floats:
-    relative = tolerances.relative * np.maximum(np.abs(a), np.abs(b))
-    return np.maximum(np.maximum(relative, tolerances.absolute), of_spread)
-
-
-def _labelled_quantity(quantity: str, labels: Iterable[object]) -> str:
+def _labelled(quantity: str, labels: Iterable[object]) -> str:
     texts = ", ".join(map(str, labels))
     return f"{quantity} ({texts})" if texts else quantity
-
-
-def _is_kind(column: pd.Series) -> bool:
-    """Say whether the texts of a column are kinds of quantities, such as panels."""
-    is_text = not pd.api.types.is_numeric_dtype(column)
-    return is_text and column.name != "cell" and column.nunique() <= MOST_KINDS

@@ -60,7 +60,7 @@ def test_the_script_is_short_and_runs(project):
 
 def test_the_study_can_be_planned_and_has_no_mark_left(project):
     words = ["-c", "from replication.study.studies import find_studies;"
-             "from replication.verify.todo_marks import refuse_marks;"
+             "from replication.verify.reference import refuse_marks;"
              "refuse_marks(find_studies()['mypaper'])"]  # fmt: skip
     run(project, *words)
     assert "figures/fig1.pdf" in run(project, "-m", "replication", "targets")

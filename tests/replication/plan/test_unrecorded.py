@@ -235,6 +235,6 @@ def test_results_of_other_settings_are_not_replaced_without_a_word(project):
     before = project.files("figures", "results")
     refused = "the results of example here are of other settings: seeds 1-4 in place of 1-5"
     assert refused in project.run("verify", "--config", "study=example", succeed=False)
-    assert refused in project.verify("--study", "example", "--level", "figure", succeed=False)
+    assert refused in project.verify("--study", "example", succeed=False)
     assert project.files("figures", "results").items() >= before.items()
     assert said not in project.run(FIGURE, "--configfile", "other.yaml", "--dry-run")

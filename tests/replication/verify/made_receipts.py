@@ -4,12 +4,12 @@ import json
 import shutil
 from pathlib import Path
 
-from conftest import FIGURE, JOBS, ROOT
+from conftest import DEFAULTS, FIGURE, JOBS, ROOT, STUDIES
 
+from replication.base.storage import write_text
 from replication.bundle.bundle import FINGERPRINTS, read_bundle, reference_folder
-from replication.verify.issue import Verified, issue_receipt
-from replication.verify.receipt import Receipt, write_receipt
-from replication.verify.reproductions import FOLDER
+from replication.verify.computing import Project
+from replication.verify.receipts import FOLDER, Receipt, issue_receipt
 
 STUDY = Path(FIGURE).parent.name
 ONE = "2026-01-31-epyc.json"
@@ -17,12 +17,13 @@ BY = "J. Roe, https://orcid.org/0000-0002-1825-0097"
 REFERENCE = read_bundle(reference_folder(ROOT, STUDY))[0]
 RUNS = REFERENCE.tables[FINGERPRINTS]
 OTHER_BITS = RUNS.assign(digest=RUNS["digest"].str[::-1])
+PROJECT = Project(ROOT, STUDIES, DEFAULTS)
+vars(PROJECT).update(jobs=JOBS, default=JOBS)  # as they are known already
 
 
-def told(current=REFERENCE, differences=()) -> Receipt:
+def told(current=REFERENCE, differences=(), project=PROJECT) -> Receipt:
     """The receipt of a verification that found some results."""
-    verified = Verified(STUDY, current, REFERENCE, list(differences))
-    return issue_receipt(verified, "full", BY, ROOT, JOBS, JOBS)
+    return issue_receipt(project, STUDY, "full", BY, current, REFERENCE, list(differences))
 
 
 def found(**parts):
@@ -33,16 +34,17 @@ def with_runs(runs):
     return found(tables=REFERENCE.tables | {FINGERPRINTS: runs})
 
 
-TOLD, TOLD_ELSEWHERE = (
-    told(results).model_dump(mode="json") for results in (REFERENCE, with_runs(OTHER_BITS))
-)
-"""Receipts of the same processor and of another one, as data."""
+def send_in(root: Path, receipt: Receipt, name: str = ONE) -> Path:
+    """The file of a receipt in a project."""
+    path = root / FOLDER / receipt.study / name
+    write_text(path, receipt.model_dump_json(indent=1))
+    return path
 
 
 def project_with_receipt(tmp_path):
     """A project with the reference of the template and one receipt."""
     shutil.copytree(reference_folder(ROOT, STUDY), reference_folder(tmp_path, STUDY))
-    write_receipt(tmp_path / FOLDER / STUDY / ONE, told())
+    send_in(tmp_path, told())
     return tmp_path
 
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from replication.bundle.bundle import Bundle, Expected
+from replication.bundle.bundle import Bundle
 from replication.bundle.computed import collect_evidence
 from replication.bundle.judged import judge_again
 from replication.judge.comparisons import Judged
@@ -16,11 +16,8 @@ FIGURE = pd.DataFrame({"eta_z": [0.5, 1.0], "name": ["x", "y"], "entropy_mean": 
 RUNS = pd.DataFrame(
     {"seed": [1, 2], "mixture": "m", "digest": ["ab", "cd"], "loss": [0.25, 0.5], "experiment": "e"}
 )
-EXPECTED = Expected(
-    {"figures/fig6.csv", "evidence.csv", "fingerprints.csv"},
-    {"T1"},
-    RUNS[["experiment", "seed", "mixture"]],
-)
+PARTS = ["figure fig6", "claim T1", "test T1", "experiment e"]
+KEYS = ["experiment", "seed", "mixture"]
 FAMILIES = [{"T1": TEST}]
 
 
@@ -51,8 +48,8 @@ def elsewhere(found: Bundle) -> Bundle:
 
 def rows(found: Bundle, reference: Bundle) -> list[dict[str, object]]:
     again = judge_again(reference.tables["evidence.csv"], FAMILIES)
-    return [row._asdict() for row in compare_with_reference(found, reference, [], again)]
+    return [row._asdict() for row in compare_with_reference(found, reference, again)]
 
 
-def absent(there: Bundle, expected: Expected) -> list[str]:
-    return [row.quantity for row in missing_parts("results", there, expected)]
+def absent(there: Bundle, runs: pd.DataFrame = RUNS[KEYS]) -> list[str]:
+    return [row.quantity for row in missing_parts("results", there, PARTS, runs)]

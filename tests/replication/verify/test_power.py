@@ -16,11 +16,9 @@ from replication.bundle.bundle import EVIDENCE, Bundle, reference_folder
 from replication.bundle.judged import read_judged_reference
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.plan.configuration import configure, read_overlays
+from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.steps import StepsFile
 from replication.plan.times import Records
-from replication.run import program
 from replication.study.claims import Equivalence, Interval
 from replication.study.studies import find_studies
 from replication.verify.power import (
@@ -166,45 +164,3 @@ def test_verdicts_of_another_test_are_refused():
     other = replace(study, registry=study.registry.model_copy(update={"claims": claims}))
     with pytest.raises(InputError, match="another test for C2; judge again with"):
         read_judged_reference(ROOT, other)
-
-
-OVERLAY = """
-example:
-  experiments:
-    replication:
-      seeds: {count: 5}
-      training: {problem: {samples: 20, noise: 0.2}, learning_rate: 0.2}
-"""
-
-
-@pytest.fixture
-def computed(tmp_path, monkeypatch):
-    """A folder with the verdicts of an overlay, `my.yaml`."""
-    monkeypatch.chdir(tmp_path)
-    Path("my.yaml").write_text(OVERLAY)
-    studies = {"example": find_studies()["example"]}
-    jobs = Jobs.of(configure(read_overlays([Path("my.yaml")]), studies), studies)
-    claims = [f"results/example/verdicts/{claim}.json" for claim in ("C2", "C3")]
-    needed = dict(jobs.closure(claims))
-    for path in jobs.steps:
-        if path in needed:
-            told = str(StepsFile([jobs.ready(path)], tmp_path))
-            program.main.main([told], standalone_mode=False)
-
-
-def test_claims_of_an_overlay_are_planned_from_its_own_verdicts(computed):
-    done = CliRunner().invoke(main, ["--configfile", "my.yaml"])
-    assert done.exit_code == 0, done.output
-    rows = [line.split(" | ") for line in done.output.splitlines()]
-    assert [(row[1], row[5]) for row in rows if row[0] == "| example"] == [("C2", "5")]
-
-
-def test_verdicts_of_other_settings_are_refused(computed):
-    done = CliRunner().invoke(main, ["--study", "example"])
-    assert "verdicts/C2.json: is of other settings or code; run `snakemake results/" in done.output
-
-
-def test_a_study_without_reference_and_verdicts_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, ["--study", "example"])
-    assert "example: has no verdict here, and no reference of these settings; run" in done.output

@@ -9,9 +9,9 @@ from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle, read_bundle, reference_folder
-from replication.bundle.computed import dependencies
+from replication.bundle.computed import dependencies, empty_bundle
 from replication.judge.verdicts import Verdict
-from replication.verify.renewal import renew_reference, restamp_reference
+from replication.verify.reference import merge_bundles
 
 STUDY = JOBS.studies["example"]
 KEPT = replace(
@@ -39,11 +39,18 @@ def test_with_nothing_computed_everything_is_judged_anew():
         claim: verdict.model_copy(update={"verdict": "open"})
         for claim, verdict in KEPT.verdicts.items()
     }
-    renewal = renew_reference(STUDY, NOTHING, replace(KEPT, verdicts=doubted))
-    assert renewal.renewed == []
-    assert renewal.reference.verdicts == KEPT.verdicts
+    merged = merge_bundles(STUDY, NOTHING, replace(KEPT, verdicts=doubted))
+    assert merged.verdicts == KEPT.verdicts
     for name, table in KEPT.tables.items():
-        pd.testing.assert_frame_equal(renewal.reference.tables[name], table)
+        pd.testing.assert_frame_equal(merged.tables[name], table)
+
+
+def test_a_new_reference_is_what_is_computed():
+    merged = merge_bundles(STUDY, KEPT, empty_bundle())
+    assert (merged.verdicts, merged.depends) == (KEPT.verdicts, KEPT.depends)
+    assert merged.tables.keys() == KEPT.tables.keys()
+    for name, table in KEPT.tables.items():
+        pd.testing.assert_frame_equal(merged.tables[name], table)
 
 
 def test_what_is_computed_takes_its_place():
@@ -55,9 +62,8 @@ def test_what_is_computed_takes_its_place():
     )
     # Whether their settings are others does not matter: they are computed.
     changed = with_settings(KEPT, claim_C2="other", figure_fig1="other", experiment_printed=None)
-    renewal = renew_reference(STUDY, found, changed)
-    assert list(map(str, renewal.renewed)) == ["figure fig1", "claim C2", "experiment printed"]
-    tables = renewal.reference.tables
+    merged = merge_bundles(STUDY, found, changed)
+    tables = merged.tables
     values = tables[EVIDENCE].set_index("claim")["value"]
     before = KEPT.tables[EVIDENCE].set_index("claim")["value"]
     assert (values["C2"] == before["C2"] + 5).all()
@@ -66,28 +72,26 @@ def test_what_is_computed_takes_its_place():
     assert {*digests["printed"]} == {"new"}
     assert "new" not in {*digests["replication"]}
     assert len(tables["figures/fig1.csv"]) == 3
-    assert renewal.reference.verdicts["C2"].verdict == "does not hold"
-    assert list(renewal.reference.verdicts) == list(STUDY.claims)
+    assert merged.verdicts["C2"].verdict == "does not hold"
+    assert list(merged.verdicts) == list(STUDY.claims)
 
 
 @pytest.mark.parametrize("part", ["claim C2", "figure fig2", "experiment replication"])
 def test_what_is_neither_computed_nor_of_these_settings_is_refused(part):
-    words = f"{part}: not computed here, and not in the reference with these settings; compute"
+    words = f"{part}: not computed here, and not in the reference with these settings; run"
     for changes in ("other", None):
         with pytest.raises(InputError, match=f"^{re.escape(words)}"):
-            renew_reference(
-                STUDY, NOTHING, with_settings(KEPT, **{part.replace(" ", "_"): changes})
-            )
+            merge_bundles(STUDY, NOTHING, with_settings(KEPT, **{part.replace(" ", "_"): changes}))
 
 
 def test_of_many_that_are_refused_some_are_named():
     with pytest.raises(InputError, match=r"and 2 more: not computed here"):
-        renew_reference(STUDY, NOTHING, replace(KEPT, depends=KEPT.depends | {"settings": {}}))
+        merge_bundles(STUDY, NOTHING, replace(KEPT, depends=KEPT.depends | {"settings": {}}))
 
 
 def test_how_a_claim_is_judged_may_have_changed():
-    renewal = renew_reference(STUDY, NOTHING, with_settings(KEPT, test_C2="other"))
-    assert renewal.reference.depends["settings"] == KEPT.depends["settings"]
+    merged = merge_bundles(STUDY, NOTHING, with_settings(KEPT, test_C2="other"))
+    assert merged.depends["settings"] == KEPT.depends["settings"]
 
 
 def test_a_claim_that_could_not_be_measured_stays_so():
@@ -97,7 +101,7 @@ def test_a_claim_that_could_not_be_measured_stays_so():
         tables=KEPT.tables | {EVIDENCE: KEPT.tables[EVIDENCE].query("claim != 'C2'")},
         verdicts=KEPT.verdicts | {"C2": why},
     )
-    assert renew_reference(STUDY, NOTHING, without).reference.verdicts["C2"] == why
+    assert merge_bundles(STUDY, NOTHING, without).verdicts["C2"] == why
 
 
 def test_a_reference_of_two_processors_names_both():
@@ -107,11 +111,11 @@ def test_a_reference_of_two_processors_names_both():
         {},
         KEPT.depends | {"machine": {"processor": "b", "torch": "1"}},
     )
-    once = renew_reference(STUDY, here, other).reference
+    once = merge_bundles(STUDY, here, other)
     assert once.depends["machine"] == {"processor": "a, in part b", "torch": "1"}
-    again = renew_reference(STUDY, here, once).reference
+    again = merge_bundles(STUDY, here, once)
     assert again.depends["machine"] == once.depends["machine"]
-    judged = renew_reference(STUDY, replace(here, tables={}), other).reference
+    judged = merge_bundles(STUDY, replace(here, tables={}), other)
     assert judged.depends["machine"] == other.depends["machine"]
 
 
@@ -122,7 +126,7 @@ def test_new_digests_change_no_number_and_no_machine():
     }
     before = with_settings(replace(KEPT, verdicts=doubted), claim_C2="other", claim_C99="gone")
     before = replace(before, depends=before.depends | {"code": {}, "machine": {"processor": "a"}})
-    after = restamp_reference(STUDY, KEPT.depends, before)
+    after = merge_bundles(STUDY, NOTHING, before, trusted=True)
     assert after.depends == KEPT.depends | {"machine": {"processor": "a"}}
     assert after.verdicts == KEPT.verdicts
     assert after.tables.keys() == KEPT.tables.keys()
@@ -134,7 +138,7 @@ def test_claims_that_a_figure_names_get_the_words_of_today():
     path, claim = "figures/fig1.csv", STUDY.claims["C2"]
     stale = KEPT.tables[path].assign(claim="C2", statement="It was otherwise.")
     tables = KEPT.tables | {path: stale}
-    after = restamp_reference(STUDY, KEPT.depends, replace(KEPT, tables=tables)).tables[path]
+    after = merge_bundles(STUDY, NOTHING, replace(KEPT, tables=tables), trusted=True).tables[path]
     assert {*after["statement"]} == {claim.statement}
     assert "expected" not in after
     unchanged = [*KEPT.tables[path]]
@@ -144,9 +148,9 @@ def test_claims_that_a_figure_names_get_the_words_of_today():
 @pytest.mark.parametrize(
     ("table", "rest", "lacking"),
     [
-        (EVIDENCE, "claim != 'C2'", "evidence of C2"),
+        (EVIDENCE, "claim != 'C2'", "claim C2"),
         (FINGERPRINTS, "experiment != 'printed'", r"\d+ runs of printed"),
-        ("figures/fig1.csv", None, "figures/fig1.csv"),
+        ("figures/fig1.csv", None, "figure fig1"),
     ],
 )
 def test_a_reference_without_what_the_study_has_gets_no_new_digests(table, rest, lacking):
@@ -154,5 +158,5 @@ def test_a_reference_without_what_the_study_has_gets_no_new_digests(table, rest,
     whole = tables.pop(table)
     if rest:
         tables[table] = whole.query(rest)
-    with pytest.raises(InputError, match=rf"^{lacking}: not in the reference, and nothing is comp"):
-        restamp_reference(STUDY, KEPT.depends, replace(KEPT, tables=tables))
+    with pytest.raises(InputError, match=rf"^{lacking}: not computed here, and not in the ref"):
+        merge_bundles(STUDY, NOTHING, replace(KEPT, tables=tables), trusted=True)

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from replication.base.errors import InputError
-from replication.verify import new_reference
-from replication.verify.todo_marks import refuse_marks
+from replication.verify.reference import refuse_marks, write_reference
 
 
 @pytest.fixture
@@ -33,15 +32,9 @@ def test_every_mark_is_named(study):
     refuse_marks(study)
 
 
-def test_a_file_that_is_no_text_is_named_and_a_folder_is_none(study):
-    (study.folder / "notes.md").mkdir()
-    study.readme.write_bytes(b"gr\xfcn")
-    with pytest.raises(InputError, match=r"README.md: is not in UTF-8; save it in that encoding"):
-        refuse_marks(study)
-
-
-@pytest.mark.parametrize("options", [{}, {"partly": True}, {"restamped": True}])
-def test_whoever_writes_a_reference_is_refused(study, options):
+@pytest.mark.parametrize("partly", [False, True])
+@pytest.mark.parametrize("restamp", [False, True])
+def test_whoever_writes_a_reference_is_refused(study, partly, restamp):
     project = SimpleNamespace(studies={"mine": study})
     with pytest.raises(InputError, match="no reference is kept"):
-        new_reference.write_results(project, "mine", **options)
+        write_reference(project, "mine", partly=partly, restamp=restamp)

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 from conftest import DEFAULTS, FIGURE, JOBS, ROOT, STUDIES, Project
 
-from replication.base.errors import InputError
-from replication.verify import levels as verify
-from replication.verify import project as projects
+from replication.bundle.bundle import Bundle
+from replication.verify import command as verify
+from replication.verify import computing as projects
 
 STUDY = Path(FIGURE).parent.name
 PROFILE = ROOT / "profiles/cluster-generic"
@@ -20,10 +20,11 @@ SNAKEMAKE = """\
 #!/bin/sh
 printf '%s\\n' "$@" > {folder}/words
 ls -R results > {folder}/seen
-cat "$7/profiles/cluster-generic/status" > {folder}/status
+while [ "$1" != --directory ]; do shift; done
+cat "$2/profiles/cluster-generic/status" > {folder}/status
 exit 0
 """
-"""Stands in for Python; the seventh word is the folder to compute in."""
+"""Stands in for Python."""
 
 
 @pytest.fixture
@@ -38,10 +39,13 @@ def snakemake(tmp_path, monkeypatch):
     return folder
 
 
-def verifying(profile: Path | None) -> projects.Project:
+def compute(monkeypatch: pytest.MonkeyPatch, profile: Path | None) -> None:
+    """Compute everything of the study by a profile."""
+    monkeypatch.setattr(projects, "read_computed", lambda *_: (Bundle({}, {}, {}), {}))
+    monkeypatch.setattr(projects, "dependencies", lambda *_: {})
     project = projects.Project(ROOT, STUDIES, DEFAULTS, profile)
-    vars(project)["default"] = JOBS  # as it is known already
-    return project
+    vars(project).update(jobs=JOBS, default=JOBS)  # as they are known already
+    project.results(STUDY, "full", 0)
 
 
 def options(folder: Path) -> dict[str, str]:
@@ -54,15 +58,13 @@ def test_a_profile_computes_where_every_machine_sees(tmp_path, monkeypatch, snak
     working = tmp_path / "working"
     working.mkdir()
     monkeypatch.chdir(working)
-    project = verifying(PROFILE)
-    with project.new_folder() as folder:
-        project.run_snakemake(DEFAULTS, ["target"], "--directory", str(folder))
-        assert options(snakemake)["--workflow-profile"] == str(PROFILE)
-        assert folder.parent == working / "results"
-        assert folder.name in (snakemake / "seen").read_text()
+    compute(monkeypatch, PROFILE)
+    folder = Path(options(snakemake)["--directory"])
+    assert options(snakemake)["--workflow-profile"] == str(PROFILE)
+    assert folder.parent == working / "results"
+    assert folder.name in (snakemake / "seen").read_text()
     file = Path(options(snakemake)["--configfile"])
-    assert file.parents[1] == working / "results"
-    assert file.name in (snakemake / "seen").read_text()
+    assert file.parent == folder
     assert (snakemake / "status").read_text().startswith("#!/bin/sh"), "a profile's own program"
     assert list((working / "results").iterdir()) == []
     assert (ROOT / "profiles/cluster-generic/status").is_file()
@@ -70,10 +72,8 @@ def test_a_profile_computes_where_every_machine_sees(tmp_path, monkeypatch, snak
 
 def test_without_a_profile_nothing_changes(tmp_path, monkeypatch, snakemake):
     monkeypatch.chdir(tmp_path)
-    project = verifying(None)
-    with project.new_folder() as folder:
-        project.run_snakemake(DEFAULTS, ["target"], "--directory", str(folder))
-        assert tmp_path not in folder.parents
+    compute(monkeypatch, None)
+    assert tmp_path not in Path(options(snakemake)["--directory"]).parents
     assert "--workflow-profile" not in options(snakemake)
     assert not (tmp_path / "results").exists()
 
@@ -108,22 +108,12 @@ def test_ctrl_c_lets_snakemake_cancel_its_jobs_and_a_second_one_ends_it(interrup
     assert child.seen == seen
 
 
-def test_where_no_folder_can_be_made_is_said(tmp_path, monkeypatch):
-    (tmp_path / "results").touch()
-    monkeypatch.chdir(tmp_path)
-    with (
-        pytest.raises(InputError, match="no folder can be made here"),
-        verifying(PROFILE).new_folder(),
-    ):
-        pass
-
-
 @pytest.mark.parametrize("level", [["--level", "hash"], ["--level", "full", "--write"]])
 def test_a_profile_where_nothing_is_computed_is_refused(level):
     given = ["--workflow-profile", str(ROOT / "profiles/slurm")]
     done = CliRunner().invoke(verify.main, [*given, *level])
     assert done.exit_code == 1
-    assert "--workflow-profile: nothing is computed here; name a --level above hash" in done.output
+    assert "--level: seed and full compute by the default settings" in done.output
 
 
 def test_a_profile_that_is_not_there_is_refused():
@@ -139,8 +129,7 @@ def test_every_level_computes_by_a_profile(project: Project):
     project.run("reference", "--config", f"study={STUDY}", quick=False)
     shutil.copytree(project.folder / "profiles/default", project.folder / "profiles/mine")
     for level, found in (
-        ("figure", "2 figures, 3 verdicts, 15 fingerprints of runs"),
-        ("seed", "2 fingerprints of runs"),
+        ("seed", "0 figures, 0 verdicts, 2 fingerprints of runs"),
         ("full", "2 figures, 3 verdicts, 15 fingerprints of runs"),
     ):
         given = ["--study", STUDY, "--level", level, "--workflow-profile", "profiles/mine"]
