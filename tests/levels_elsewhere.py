@@ -43,7 +43,9 @@ def kept(request, tmp_path_factory) -> tuple[Small, str]:
     name = request.module.STUDY
     study = STUDIES[name]
     project = Small(tmp_path_factory.mktemp(name))
-    overlay = study.smallest(configure({}, {name: study}).section(name), project.folder)
+    overlay = study.call_optional(
+        "smallest", configure({}, {name: study}).section(name), project.folder
+    )
     _have_spread(overlay)
     config = project.folder / study.folder.relative_to(ROOT) / "config.yaml"
     config.write_text(yaml.safe_dump(merge(read_yaml(study.folder / "config.yaml"), overlay)))

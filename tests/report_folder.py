@@ -17,7 +17,7 @@ from replication.plan.keys_in_files import checksum, checksum_file
 from replication.plan.study_jobs import StudyJobs
 from replication.report.page import render, write_shown
 from replication.report.shown import Site, show_run
-from replication.study.contract import Added
+from replication.study.contract import StudySettings
 from replication.study.registry import read_registry
 from replication.study.studies import Study
 
@@ -191,10 +191,10 @@ class Folder:
         """The study and its results, read anew."""
         # A test may change this registry; those of the real studies stay as they were read.
         registry = read_registry.__wrapped__(self.path / "registry.yaml")
-        added = Added.parse(self.own, "own")
+        added = StudySettings.parse(self.own, "own")
         module = SimpleNamespace(__name__="paper.study", __file__=str(self.path / "study.py"))
         settings = made_up_settings(self.figures, added.texts)
-        registry = registry.with_added(*added.added)
+        registry = registry.with_own(added.claims)
         study = StudyJobs(Study("paper", module), settings, {}, {}, registry)
         jobs = Jobs(None, {"paper": study})
         shown = show_run(jobs, "paper", self.path, Site(["paper"]))

@@ -66,12 +66,6 @@ rule plain:
         ),
 
 
-for study in JOBS.studies.values():
-    for path in study.study.rules:
-
-        include: path
-
-
 # Here, as all rules must be known.
 checked(refuse_unknown_targets)
 

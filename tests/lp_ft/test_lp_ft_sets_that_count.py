@@ -69,8 +69,8 @@ def test_small_sets_count_where_they_are_whole(overlay):
     settings = configure(changes, {"lp_ft": STUDY}).section("lp_ft")
     found = counted(settings)
     assert sorted(found) == (["CB", "MRPC", "RTE"] if overlay == "paper_scale" else [])
-    kept = REGISTRY.with_added({}, {}, found)
-    assert kept.beside == [text for text in ROBUSTNESS if text not in found]
+    kept = REGISTRY.with_own({}, found)
+    assert kept.robustness_cells == [text for text in ROBUSTNESS if text not in found]
     assert kept.rules_of_robustness == ([] if found else REGISTRY.rules_of_robustness)
 
 

@@ -73,7 +73,9 @@ def test_what_names_no_boards_is_written_as_before_there_were_others() -> None:
 def test_boards_of_another_size_become_small_and_of_one_seed_too() -> None:
     changes = with_more_boards()
     section = configured(changes).section(STUDY.name)
-    small = configured(merge(changes, STUDY.smallest(section, Path()))).section(STUDY.name)
+    small = configured(merge(changes, STUDY.call_optional("smallest", section, Path()))).section(
+        STUDY.name
+    )
     large = small.more_boards["large"]  # type: ignore[attr-defined]
     assert (large.boards.train, large.width, large.training.updates) == (100, 12, 25)
     assert (large.boards.in_distribution.least, large.boards.out_of_distribution.most) == (35, 34)

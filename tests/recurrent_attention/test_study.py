@@ -334,7 +334,7 @@ def test_settings_of_all_models_and_of_training_come_to_every_run() -> None:
             assert found["model"]["omegas"] == "planes"
             assert found["training"]["average"] == average
     # Of few updates there are averages, too.
-    small = configured(merge(changes, STUDY.smallest(section, Path())))
+    small = configured(merge(changes, STUDY.call_optional("smallest", section, Path())))
     assert small.section(STUDY.name).training.average.every <= 25  # type: ignore[attr-defined]
 
 

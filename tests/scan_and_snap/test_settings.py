@@ -51,7 +51,7 @@ ADAM, MEASURES = "scan_and_snap.experiments.syn_small_adam.training.adam", "scan
             "unknown key 'syn_medum'; did you mean 'syn_medium",
         ),
         (f"{EXPERIMENT}.seeds", [True, 2], "seeds > list > 0: Input should be a valid integer"),
-        (f"{EXPERIMENT}.seeds", {"first": 2**32 - 4, "count": 8}, "the last seed must be below"),
+        (f"{EXPERIMENT}.seeds", {"first": 2**32 - 4, "count": 8}, "first: Input should be less"),
         ("scan_and_snap.mixtures.syn_small.distinct_weights", [1e-300, 1e300], "vanishes"),
         (
             "scan_and_snap.figures.fig6.kind",

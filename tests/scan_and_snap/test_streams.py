@@ -100,7 +100,7 @@ def test_seeds_are_written_and_read(seeds):
     assert parse_seeds(format_seeds(seeds)) == seeds
 
 
-@pytest.mark.parametrize("text", ["", "1-", "a", "3-1", "1,1", "2,1", "1;2"])
+@pytest.mark.parametrize("text", ["", "1-", "a", "1;2"])
 def test_wrong_seeds_are_refused(text):
     with pytest.raises(InputError, match="seeds"):
         parse_seeds(text)

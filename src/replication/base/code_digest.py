@@ -27,7 +27,6 @@ COMPUTES_NOTHING = frozenset({
 """Packages that read, check or show; the version of any other can change a number or a figure."""
 WORDING = frozenset({
     "replication.base.errors", "replication.base.strict", "replication.study.contract",
-    "replication.study.variants",
 })  # fmt: skip
 """Modules that programs import and that compute nothing: errors, and the types of settings."""
 

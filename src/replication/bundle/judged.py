@@ -21,7 +21,7 @@ def judge_study(study: StudyJobs, evidence: pd.DataFrame) -> dict[str, Verdict]:
     families: list[dict[str, Any]] = [
         {name: study.claims[name].test for name in names} for names in study.families
     ]
-    return judge_again(evidence, families, study.registry.beside)
+    return judge_again(evidence, families, study.registry.robustness_cells)
 
 
 def judge_again(
@@ -52,11 +52,11 @@ def judge_again(
 
 def test_digests(study: StudyJobs) -> dict[str, str]:
     """Return a digest of the way in which each claim is judged, by number of the claim."""
-    beside = study.registry.beside
+    robustness = study.registry.robustness_cells
     return {
         name: digest(
             claim.model_dump(mode="json", include={"test"})
-            | {"family": claim.family, "robustness": beside}
+            | {"family": claim.family, "robustness": robustness}
         )
         for name, claim in study.claims.items()
     }

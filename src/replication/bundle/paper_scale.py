@@ -42,10 +42,7 @@ def with_paper_scale(root: Path) -> Callable[[StudyJobs], StudyJobs]:
         if not folder.is_dir() or is_paper_scale(study.study, study.settings):
             return study
         told = verdicts_in_words(judged_at_paper_scale(study), read_unchanged(folder))
-        registry = study.registry
-        return replace(
-            study, registry=registry.with_added({}, registry.departures, at_paper_scale=told)
-        )
+        return replace(study, registry=study.registry.model_copy(update={"at_paper_scale": told}))
 
     return add
 
@@ -56,9 +53,7 @@ def judged_at_paper_scale(study: StudyJobs) -> StudyJobs:
         return study
     section = paper.section(study.study.name)
     left_out = {number: None for number, claim in section.claims.items() if claim is None}
-    registry = study.registry.with_added(
-        left_out, study.registry.departures, study.study.counted(section)
-    )
+    registry = study.registry.with_own(left_out, study.study.call_optional("counted", section))
     return replace(study, registry=registry)
 
 

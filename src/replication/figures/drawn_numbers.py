@@ -21,13 +21,16 @@ def unknown_marks(figure: Figure, tables: Iterable[pd.DataFrame]) -> Iterator[st
     """
     known = _numbers(tables)
     for axes in (each for outer in figure.axes for each in (outer, *outer.child_axes)):
-        if axes.get_label() != "<colorbar>":
-            for kind, values in _coordinates(axes):
-                array = np.ma.asarray(values, dtype=np.float64).compressed()
-                array = array[np.isfinite(array)]
-                unknown = array[~_are_known(array, known)]
-                if unknown.size and not _is_decoration(array):
-                    yield f"a {kind} at {unknown[0]:g}"
+        if axes.get_label() == "<colorbar>":
+            continue
+        for kind, values in _coordinates(axes):
+            array = np.ma.asarray(values, dtype=np.float64).compressed()
+            array = array[np.isfinite(array)]
+            place = np.searchsorted(known, array)
+            near = (np.isclose(array, known[place - step], rtol=1e-9) for step in (0, 1))
+            unknown = array[~np.logical_or(*near)]
+            if unknown.size and not _is_decoration(array):
+                yield f"a {kind} at {unknown[0]:g}"
 
 
 def _numbers(tables: Iterable[pd.DataFrame]) -> Floats:
@@ -38,40 +41,35 @@ def _numbers(tables: Iterable[pd.DataFrame]) -> Floats:
         found += columns
         found += [a + sign * b for a in columns for b in columns for sign in (1, -1)]
     whole = np.concatenate(found)
-    return np.unique(whole[np.isfinite(whole)])
+    return np.array([-np.inf, *np.unique(whole[np.isfinite(whole)]), np.inf])
 
 
 def _coordinates(axes: Any) -> Iterator[tuple[str, Any]]:
     """Yield the kind of each mark, and its values along one axis or in colour."""
-    for line in axes.lines:
-        yield "line", line.get_xdata(orig=False)
-        yield "line", line.get_ydata(orig=False)
     for image in (*axes.images, *(item for item in axes.collections if isinstance(item, QuadMesh))):
         yield "heat map", image.get_array()
-    for item in axes.collections:
-        if isinstance(item, PathCollection):
-            yield from (("point", column) for column in np.ma.asarray(item.get_offsets()).T)
-        elif isinstance(item, LineCollection | PolyCollection):
-            vertices = (np.asarray(path.vertices) for path in item.get_paths())
-            corners = np.concatenate([np.zeros((0, 2)), *vertices])
-            yield from (("error bar or band", column) for column in corners.T)
-    for patch in axes.patches:
-        if isinstance(patch, StepPatch):
-            yield "step", patch.get_data()[0]
-        elif isinstance(patch, Polygon):
-            yield from (("filled area", column) for column in np.asarray(patch.get_xy()).T)
     for container in axes.containers:
         if isinstance(container, BarContainer):
             yield "bar", container.datavalues
+    for patch in axes.patches:
+        if isinstance(patch, StepPatch):
+            yield "step", patch.get_data()[0]
+    for kind, points in _points(axes):
+        yield from ((kind, column) for column in np.ma.asarray(points).T)
 
 
-def _are_known(values: Floats, known: Floats) -> NDArray[np.bool_]:
-    """Say for each value whether it is known, up to rounding."""
-    if not known.size:
-        return np.zeros(len(values), bool)
-    place = np.searchsorted(known, values)
-    below, above = (known[np.clip(place + step, 0, len(known) - 1)] for step in (-1, 0))
-    return np.isclose(values, below, rtol=1e-9) | np.isclose(values, above, rtol=1e-9)
+def _points(axes: Any) -> Iterator[tuple[str, Any]]:
+    for line in axes.lines:
+        yield "line", line.get_xydata()
+    for item in axes.collections:
+        if isinstance(item, PathCollection):
+            yield "point", item.get_offsets()
+        elif isinstance(item, LineCollection | PolyCollection):
+            vertices = (path.vertices for path in item.get_paths())
+            yield "error bar or band", np.concatenate([np.zeros((0, 2)), *vertices])
+    for patch in axes.patches:
+        if isinstance(patch, Polygon):
+            yield "filled area", patch.get_xy()
 
 
 def _is_decoration(values: Floats) -> bool:

@@ -115,15 +115,16 @@ def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
     """Return a style for each of ascending values; lines and markers repeat after the last."""
     listed = list(values)
     shades = np.linspace(0, 1, len(listed) + 3)[2:-1]
-    colours = [tuple(shade) for shade in mpl.colormaps["viridis_r"](shades)[:, :3].tolist()]
-    styles = map(Style, colours, cycle(LINES), cycle(MARKERS))
-    return list(zip(listed, styles, strict=False))
+    return _styled(listed, map(tuple, mpl.colormaps["viridis_r"](shades)[:, :3].tolist()))
 
 
 def category_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
     """Return a style for each of values without an order; colours, too, repeat after the last."""
-    styles = map(Style, cycle(map(to_rgb, CATEGORIES)), cycle(LINES), cycle(MARKERS))
-    return list(zip(values, styles, strict=False))
+    return _styled(values, cycle(map(to_rgb, CATEGORIES)))
+
+
+def _styled(values: Iterable[Value], colours: Iterable[Any]) -> list[tuple[Value, Style]]:
+    return list(zip(values, map(Style, colours, cycle(LINES), cycle(MARKERS)), strict=False))
 
 
 class _Settled(ConstrainedLayoutEngine):

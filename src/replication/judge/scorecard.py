@@ -22,8 +22,7 @@ from replication.base.storage import (
 from replication.base.tables import write_table
 from replication.judge.abstract import abstract_lines, both_scales
 from replication.judge.verdicts import OUTCOMES, Outcome, Verdict
-from replication.study.contract import Added
-from replication.study.registry import Registry, read_registry
+from replication.study.registry import Registry
 
 COLUMNS = (
     "claim", "kind", "where", "figure", "statement", "expected", "published", "verdict", "summary",
@@ -133,22 +132,15 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
 
 
 def write_scorecard(
-    registry_path: Path,
-    own: Any,
-    verdicts: Iterable[Path],
-    made_by: Provenance,
-    markdown: Path,
-    parquet: Path,
+    registry: Any, verdicts: Iterable[Path], made_by: Provenance, markdown: Path, parquet: Path
 ) -> None:
-    """Write the table and the text; `own` is what the configuration adds, see `Added`.
+    """Write the table and the text of a registry, which is plain data, as the plan has it.
 
-    Raises:
-        InputError: if a verdict cannot be read, or a claim's function returned a wrong table.
+    An `InputError` if a verdict cannot be read, or a claim's function returned a wrong table.
     """
-    added = Added.parse(own, "additions to the registry")
-    registry = read_registry(registry_path).with_added(*added.added)
+    known = Registry.parse(registry, "registry")
     found = [read_verdict(path) for path in verdicts]
-    refuse_wrong_tables(registry, found)
-    write_table(parquet, scorecard(registry, found), made_by)
-    text = stamped(to_markdown(registry, found).encode(), ".md", made_by[KEY])
+    refuse_wrong_tables(known, found)
+    write_table(parquet, scorecard(known, found), made_by)
+    text = stamped(to_markdown(known, found).encode(), ".md", made_by[KEY])
     write_atomically(markdown, lambda stream: stream.write(text))

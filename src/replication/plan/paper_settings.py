@@ -17,7 +17,7 @@ from typing import Any
 
 from replication.base.strict import shorten, unknown_key
 from replication.plan.study_jobs import StudyJobs
-from replication.study.registry import Departure, Departures, PaperValues, Range
+from replication.study.registry import Departure, Departures, PaperValues, Span
 from replication.study.seeds import format_seeds
 
 MOST_DEPARTURES = 3
@@ -123,7 +123,7 @@ def mistakes_in_departures(study: StudyJobs) -> list[str]:
 
     Settings of the paper that no job of the study has, under its defaults, are told, too.
     """
-    registry = study.registry.with_added({}, claim_departures(study))
+    registry = study.registry.model_copy(update={"departures": claim_departures(study)})
     paper = registry.paper_settings
     metrics = [
         (name, metric) for name, each in study.experiments.items() for metric in each.metrics
@@ -201,13 +201,13 @@ def _elements(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _is_of_paper(value: Any, known: PaperValues) -> bool:
-    if isinstance(known, Range):
+    if isinstance(known, Span):
         return isinstance(value, int | float) and known.at_least <= value <= known.at_most
     return value in _elements([known])
 
 
 def _paper_in_words(known: PaperValues) -> str:
-    if isinstance(known, Range):
+    if isinstance(known, Span):
         return f"{known.at_least:g} to {known.at_most:g}"
     return _in_words([*_elements([known])])
 

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from replication.judge.scorecard_figure import Scorecard
 from replication.study.claims import Claim
-from replication.study.contract import Added, Experiment, Figure
+from replication.study.contract import Experiment, Figure, Variant
 from replication.study.registry import SCORECARD, FigureText, Registry
 from replication.study.studies import Study
-from replication.study.variants import Variant
 
 
 class StudyFiles(NamedTuple):
@@ -61,25 +60,15 @@ class StudyJobs:
         """Figures of the study by name, and a scorecard if the paper has an abstract."""
         own: dict[str, Figure] = self.settings.figures
         # Of two studies that have a folder of figures in common, that of a plain run has it.
-        is_second = self.study.is_home and not self.study.is_default
+        is_second = self.study.figures == "figures" and not self.study.is_default
         has_scorecard = self.registry.abstracts and not is_second
         return {**own, SCORECARD: Scorecard()} if has_scorecard else own
-
-    @cached_property
-    def own(self) -> Added:
-        """All that the configuration adds to the study's registry."""
-        return Added(
-            claims=self.settings.claims,
-            texts=self.settings.texts,
-            departures=self.registry.departures,
-            counted=self.study.counted(self.settings),
-            at_paper_scale=dict(self.registry.at_paper_scale),
-        )
 
     def text(self, figure: str) -> FigureText | None:
         """Return the texts of a figure: a user's own, or the registry's, if any."""
         key = self.registry.text_key(figure, self.figures[figure].kind)
-        return self.own.texts.get(figure) or self.registry.figures.get(key)
+        own: dict[str, FigureText] = self.settings.texts
+        return own.get(figure) or self.registry.figures.get(key)
 
     @cached_property
     def files(self) -> StudyFiles:

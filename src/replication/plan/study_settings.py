@@ -74,11 +74,11 @@ def _read_study(study: Study, configuration: Configuration) -> StudyJobs:
         study,
         settings,
         experiments,
-        study.variants(settings),
-        registry.with_added(settings.claims, {}, study.counted(settings)),
+        study.call_optional("variants", settings),
+        registry.with_own(settings.claims, study.call_optional("counted", settings)),
     )
-    found = claim_departures(parts)
-    return replace(parts, registry=parts.registry.with_added({}, found)) if found else parts
+    departures = {"departures": claim_departures(parts)}
+    return replace(parts, registry=parts.registry.model_copy(update=departures))
 
 
 def _refuse_additions(settings: Any, registry: Registry, where: str) -> None:

@@ -183,8 +183,8 @@ class StudySteps:
             for name in family
         }
         settings: dict[str, Any] = {"claim": claim, "tests": tests}
-        if beside := self._jobs.registry.beside:
-            settings["robustness"] = beside
+        if robustness := self._jobs.registry.robustness_cells:
+            settings["robustness"] = robustness
         reads = (Input(self._jobs.evidence(name, variant), "evidence") for name in family)
         step = _step(
             self._jobs.verdict(claim, variant), "verdict", JUDGE, "verdict", settings, reads
@@ -226,9 +226,8 @@ class StudySteps:
 
     def _scorecard(self) -> Step:
         path = self._jobs.study.scorecard
-        registry = os.path.relpath(self._jobs.study.folder / "registry.yaml")
-        settings = self._jobs.own.model_dump(mode="json", exclude_defaults=True)
-        reads = [*self._verdicts(self._jobs.claims), *texts([registry])]
+        settings = self._jobs.registry.model_dump(mode="json", exclude_defaults=True)
+        reads = self._verdicts(self._jobs.claims)
         step = _step(path, "scorecard", SCORECARDS, "write_scorecard", settings, reads)
         return replace(step, outputs=(path, path.replace(".md", ".parquet")))
 

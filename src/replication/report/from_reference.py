@@ -128,8 +128,8 @@ def _add_scorecards(kept: list[ShownStudy]) -> None:
 
 def _plain_registry(study: StudyJobs) -> Registry:
     """Return the registry of a study, without departures of its jobs from the paper's settings."""
-    told = study.registry.at_paper_scale
-    return registry_of(study.study).with_added({}, {}, at_paper_scale=told)
+    there = {"at_paper_scale": study.registry.at_paper_scale}
+    return registry_of(study.study).model_copy(update=there)
 
 
 def _renewal_command(study: str) -> str:

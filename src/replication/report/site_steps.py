@@ -64,7 +64,8 @@ class SiteSteps:
             found.study.folder / "registry.yaml",
             *receipt_files(self.root, study),
         ]
-        settings: list[Any] = [each.model_dump(mode="json") for each in (found.settings, found.own)]
+        parts = (found.settings, found.registry)
+        settings: list[Any] = [each.model_dump(mode="json") for each in parts]
         tables = [found.table(name) for name in found.figures]
         inputs = [
             *_inputs(found.files.verdicts.values(), "verdict"),

@@ -273,11 +273,8 @@ def _make_verdict(step: Step) -> None:
 
 
 def _make_scorecard(step: Step) -> None:
-    (registry,) = step.of_role("text")
     verdicts = [item.file for item in step.of_role("verdict")]
-    function_of(step)(
-        registry.file, step.settings, verdicts, provenance(step), step.file, step.beside
-    )
+    function_of(step)(step.settings, verdicts, provenance(step), step.file, step.beside)
 
 
 def _make_page(step: Step) -> None:

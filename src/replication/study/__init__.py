@@ -18,5 +18,4 @@ __all__ = [
     "registry",
     "seeds",
     "studies",
-    "variants",
 ]

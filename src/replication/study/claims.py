@@ -1,37 +1,18 @@
 """A claim of a paper: the statement, its number, its data and the test that judges it."""
 
-import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from replication.base.strict import Strict
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-
-
-def _check_number(text: str) -> str:
-    if not re.fullmatch(NUMBER, text):
-        raise ValueError(
-            "a claim's number is a capital letter, digits if any, and one more letter if need be,"
-            " such as T22a"
-        )
-    return text
-
-
 NUMBER = r"[A-Z][0-9]*[a-z]?"
-"""Pattern of the number of a claim."""
-Number = Annotated[
-    str, AfterValidator(_check_number), Field(json_schema_extra={"pattern": f"^{NUMBER}$"})
-]
-"""Number of a claim, which begins with a letter."""
-LONGEST_QUOTE = 25
-"""Largest number of words of a quote."""
-LATE = "Declared after its seeds had been seen."
-"""Remark on a claim with `declared_late`."""
+"""Pattern of the number of a claim: a capital letter, digits, and one more letter, as in T22a."""
+Number = Annotated[str, Field(pattern=f"^{NUMBER}$")]
 LATE_LEVEL = 0.025
-"""Largest level of the test of such a claim of the paper: half the usual one, because the first
-look at the seeds has spent the other half."""
+"""Largest level of the test of a claim of the paper that was declared late: half the usual one,
+because the first look at the seeds has spent the other half."""
 GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
     "the paper's claims about its figures and training",
     "the paper's theory",
@@ -54,16 +35,13 @@ class Range(Strict):
     """The range of values that a claim states."""
 
     lower: float | None = None
-    """Least value."""
     upper: float | None = None
-    """Largest value."""
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
-        if self.lower is None and self.upper is None:
-            raise ValueError("lower or upper is needed")
-        if self.lower is not None and self.upper is not None and self.lower > self.upper:
-            raise ValueError(f"lower ({self.lower:g}) must not be above upper ({self.upper:g})")
+        bounds = [bound for bound in (self.lower, self.upper) if bound is not None]
+        if not bounds or bounds != sorted(bounds):
+            raise ValueError("lower or upper is needed, and lower must not be above upper")
         return self
 
 
@@ -74,7 +52,6 @@ class Bounds(Range):
     """
 
     kind: Literal["bounds"]
-    """Kind of the test."""
 
 
 class Published(Strict):
@@ -84,7 +61,6 @@ class Published(Strict):
     """
 
     kind: Literal["published"]
-    """Kind of the test."""
     tolerance: Annotated[float, Field(gt=0)]
     """Largest allowed difference."""
 
@@ -98,7 +74,6 @@ class Interval(Statistical, Range):
     """
 
     kind: Literal["interval"]
-    """Kind of the test."""
     center: Literal["mean", "median"] = "mean"
     """Center of the seeds: the mean by t tests, or the median by sign tests, which are declared
     if the spread over seeds is skewed."""
@@ -109,10 +84,9 @@ class Interval(Statistical, Range):
 
     @model_validator(mode="after")
     def _check_effect(self) -> Self:
-        if self.smallest_effect and self.lower is not None and self.upper is not None:
-            raise ValueError("smallest_effect is for a range with one bound; two say it themselves")
-        if self.lower is not None and self.lower == self.upper:
-            raise ValueError("no mean of seeds lies in a range whose bounds are equal")
+        has_both = self.lower is not None and self.upper is not None
+        if has_both and (self.smallest_effect or self.lower == self.upper):
+            raise ValueError("two bounds must differ, and have no smallest_effect beside them")
         return self
 
 
@@ -123,7 +97,6 @@ class Equivalence(Statistical):
     """
 
     kind: Literal["equivalence"]
-    """Kind of the test."""
     margin: Annotated[float, Field(gt=0)]
     """Largest difference that counts as equal, in pooled standard deviations of one seed."""
 
@@ -137,33 +110,24 @@ class Data(Strict):
     experiment: Text
     """Name of an experiment; `kernels_*` means all whose names begin so, one table each."""
     metric: Text
-    """Name of a metric."""
 
 
 class Quote(Strict):
-    """The paper's own words; formulas are written out in plain letters."""
+    """The paper's own words, 25 at most; formulas are written out in plain letters."""
 
-    words: Text
-    """Words of the paper, 25 at most."""
+    words: Annotated[Text, Field(pattern=r"^(\S+\s*){1,25}$")]
     place: Text
     """Place in the version that the registry's `venue` names."""
 
-    @model_validator(mode="after")
-    def _check_length(self) -> Self:
-        if len(self.words.split()) > LONGEST_QUOTE:
-            raise ValueError(f"a quote has at most {LONGEST_QUOTE} words: {self.words}")
-        return self
 
+class OwnClaim(Strict):
+    """A claim that a user adds by an overlay: a statement and its test."""
 
-class Statement(Strict):
-    """A statement and its test."""
-
-    where: Text
-    """Place of the statement in the paper."""
+    where: Text = "not in the paper"
+    """Place of the statement in the paper, if it is there."""
     figure: Text | None = None
     """Figure that shows the statement; the claims of a figure are one family of tests."""
     statement: Text
-    """Text of the statement."""
     quote: Quote | None = None
     """Statement in the paper's own words; a claim without a quote goes beyond the paper."""
     quantity: Text | None = None
@@ -181,7 +145,6 @@ class Statement(Strict):
     published_table: Text | None = None
     """Table of published values that the function takes, too: a file of the folder `published`."""
     test: Test | None = None
-    """Test that judges the claim."""
     why: Text | None = None
     """Reason for the test's range, margin or smallest effect."""
     not_tested: Text | None = None
@@ -195,35 +158,20 @@ class Statement(Strict):
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
-        if wrong := self._mistake():
-            raise ValueError(wrong)
+        parts = (self.quantity, self.expected, self.evidence, self.test, self.why)
+        if any((part is None) != bool(self.not_tested) for part in parts):
+            raise ValueError(
+                "a claim has quantity, expected, evidence, test and why, or says why it is"
+                f" not_tested: {self.statement}"
+            )
         return self
 
-    def _mistake(self) -> str:
-        """Return the mistake of an incomplete statement; empty if it is complete."""
-        parts = (self.quantity, self.expected, self.evidence, self.test)
-        missing = [part is None for part in parts]
-        if any(missing) if self.not_tested is None else not all(missing):
-            return "a claim has quantity, expected, evidence and test, or says why it is not_tested"
-        if self.test and not self.why:
-            return "a test needs a reason for its range or margin: why"
-        if isinstance(self.test, Statistical) and not self.data:
-            return "a test over seeds needs data"
-        return ""
 
-
-class OwnClaim(Statement):
-    """A claim that a user adds by an overlay."""
-
-    where: Text = "not in the paper"
-    """Place of the statement in the paper, if it is there."""
-
-
-class Claim(Statement):
+class Claim(OwnClaim):
     """One statement of the paper, or about it."""
 
+    where: Text
     id: Number
-    """Number of the claim in the registry."""
     kind: Literal["claim", "erratum", "finding", "own"] = "claim"
     """Kind of statement: a claim of the paper, an error in its print, or a finding beyond it; `own`
     stands for claims of an overlay, see `OwnClaim`."""
@@ -236,36 +184,31 @@ class Claim(Statement):
     checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
     """Tests of the code behind the claim, as file.function."""
 
-    def _mistake(self) -> str:
-        wrong = super()._mistake()
-        if self.headline and not self.test:
-            wrong = "a headline is for a claim with a test"
+    @model_validator(mode="after")
+    def _check_level(self) -> Self:
         level = self.test.level if isinstance(self.test, Statistical) else 0
         if self.declared_late and self.kind == "claim" and level > LATE_LEVEL:
-            wrong = (
-                "a claim of the paper that was declared late is tested at half the level;"
-                f" write `level: {LATE_LEVEL}` in its test"
+            raise ValueError(
+                f"{self.id} was declared late; write `level: {LATE_LEVEL}`, half the usual one, in"
+                " its test"
             )
-        return wrong and f"{self.id}: {wrong}"
+        return self
 
     @property
     def remarks(self) -> str:
         """Note on the claim, a remark if it was declared late, and the authors' answer."""
+        late = "Declared after its seeds had been seen." if self.declared_late else ""
         answer = f"The authors: {self.answer}" if self.answer else ""
-        return " ".join(filter(None, [self.note, LATE * self.declared_late, answer]))
+        return " ".join(filter(None, [self.note, late, answer]))
 
     @property
     def group(self) -> str:
         """Subject of the claim, one of `GROUPS`, whose verdicts differ in meaning."""
-        if self.kind == "own":
-            return OWN
-        if self.kind == "erratum":
-            return ERRATA
-        if self.kind == "finding" or not self.quote:
-            return BEYOND
+        kinds = {"own": OWN, "erratum": ERRATA, "finding": BEYOND}
+        if self.kind in kinds or not self.quote:
+            return kinds.get(self.kind, BEYOND)
         # A lemma that a figure illustrates is still a lemma.
-        shown = self.data if self.test else self.figure
-        return SHOWN if shown else THEORY
+        return SHOWN if (self.data if self.test else self.figure) else THEORY
 
     @property
     def family(self) -> str:

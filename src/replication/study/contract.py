@@ -13,7 +13,6 @@ A study is one folder below `src/` of a project: a package, or a folder of one. 
     variants(settings)                       optional: other readings that claims are tried under
     counted(settings)                        optional: the registry's rules of robustness, by their
                                              `cells`, that do not apply to such settings
-    datasets(settings)                       optional: facts about its data, by name
     smallest(settings, folder)               optional: overlay for tests under which all jobs take
                                              seconds; the files that it needs go to the folder
     FIGURES, DEFAULT                         optional: folder of its figures; part of a plain run
@@ -38,8 +37,6 @@ page, see `replication/report/explorer.py`. Its programs are modules with pure f
     <evidence>(*measured, [published]) -> table      claims/*.py, the evidence of a claim
 
 A function of evidence whose data do not suffice raises `UnmeasurableError`: its claim is untested.
-Where a value of a seed is known from one side alone, as what was not reached within the budget, the
-column `censored` of the evidence has "at least" or "at most"; see `replication/study/evidence.py`.
 The type of the first parameter is the type of the settings. A figure or a claim that `uses` keys of
 the study's section gets these keys by name, too; a parameter with the name of a key is no table. A
 parameter `Measured[Settings]` takes only metrics that were made by such settings.
@@ -48,16 +45,16 @@ parameter `Measured[Settings]` takes only metrics that were made by such setting
 import importlib
 from collections.abc import Iterator, Mapping
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from replication.base.errors import InputError
-from replication.base.strict import REMOVABLE, Name, Strict
+from replication.base.strict import REMOVABLE, Name, Strict, refuse_repeated
 from replication.study.claims import Number, OwnClaim
-from replication.study.registry import Departures, FigureText
+from replication.study.registry import FigureText
 from replication.study.seeds import SeedRange
 
 if TYPE_CHECKING:
@@ -137,18 +134,14 @@ class Seeded(Strict, Generic[JobSettings]):
     """An ordinary experiment: trainings that differ in their seed alone."""
 
     seeds: SeedRange
-    """Seeds of the runs."""
     training: JobSettings
-    """Settings of the training."""
 
 
 class MetricOf(Strict, Generic[JobSettings]):
     """Settings of a metric of an ordinary study."""
 
     training: JobSettings
-    """Settings of the training that made the runs."""
     metric: str
-    """Name of the metric."""
 
 
 class Figure(Strict):
@@ -167,18 +160,9 @@ class Figure(Strict):
     picture: ClassVar[str] = "svg"
     """Format of the picture on a page: `png` for heat maps, which are smaller and seamless then."""
     kind: str
-    """Kind of the figure, and of its texts in the registry."""
     published: str | None = None
     """Table of published values in the figure: a file of the study's folder `published`, or the
     absolute path of another CSV."""
-
-    @model_validator(mode="after")
-    def _check_published(self) -> Self:
-        if self.published is not None and not self.published_columns:
-            raise ValueError(
-                f"published: a figure of kind '{self.kind}' shows no table; remove the key"
-            )
-        return self
 
     def sources(self) -> list[tuple[str, str]]:
         """Return experiment and metric of each table of the figure; none if it is theory."""
@@ -189,7 +173,6 @@ class ExperimentFigure(Figure):
     """Base of the settings of a figure that shows metrics of one experiment."""
 
     metrics: ClassVar[tuple[str, ...]]
-    """Names of the metrics."""
     experiment: str
     """Name of the experiment that is drawn."""
 
@@ -208,20 +191,23 @@ class StudySettings(Strict):
     """Texts of figures of your own, by name."""
 
 
-class Added(StudySettings):
-    """All that a configuration adds to a registry."""
+BASELINE, AS_PUBLISHED = "baseline", "as published"
+"""Name and title of the variant that is the experiments' own settings."""
 
-    departures: Departures = {}
-    """Departures of its jobs from the paper's settings."""
-    at_paper_scale: dict[str, str] = {}
-    """Verdicts of a run at the paper's scale in words, see `Registry.with_added`."""
-    counted: list[str] = []
-    """Rules of robustness that do not apply to its settings."""
 
-    @property
-    def added(self) -> tuple[dict[Number, OwnClaim | None], Departures, list[str], dict[str, str]]:
-        """Additions in the order in which `Registry.with_added` takes them."""
-        return self.claims, self.departures, self.counted, self.at_paper_scale
+class Variant(NamedTuple):
+    """One other reading of the paper, or one departure from it, under which claims are judged."""
+
+    title: str
+    """Name of the variant in figures."""
+    experiments: dict[str, str]
+    """Name of the variant of an experiment, by name of the experiment."""
+
+
+def check_titles(titles: Mapping[str, str]) -> None:
+    """Refuse the name of the baseline, and two variants with one title, by a `ValueError`."""
+    refuse_repeated([BASELINE, *titles])
+    refuse_repeated([AS_PUBLISHED, *titles.values()])
 
 
 class FiguresOf:
@@ -234,61 +220,50 @@ class FiguresOf:
     """
 
     def __init__(self, package: str | None, *others: type[Figure]) -> None:
-        """Find the figures.
+        """Find the figures of the study's folder, a package; `others` are figures of the engine.
 
-        Args:
-            package: full name of the study's folder as a package.
-            others: figures of the engine that the study has, too.
-
-        Raises:
-            InputError: if two figures have the same kind.
+        An `InputError` if two figures have the same kind.
         """
-        self._types: dict[str, type[Figure]] = {}
         folder = importlib.import_module(f"{package}.figures")
-        for module in iter_modules(folder.__path__, f"{folder.__name__}."):
-            for value in vars(importlib.import_module(module.name)).values():
-                if isinstance(value, type) and issubclass(value, Figure):
-                    self._add(value)
-        for figure in others:
-            self._add(figure)
-
-    def _add(self, figure: type[Figure]) -> None:
-        # Classes that are bases of figures name no kind.
-        for kind in get_args(figure.model_fields["kind"].annotation):
-            if self._types.setdefault(kind, figure) is not figure:
-                raise InputError(f"{figure.__module__}: there is another figure of kind '{kind}'")
+        modules = (
+            importlib.import_module(each.name)
+            for each in iter_modules(folder.__path__, f"{folder.__name__}.")
+        )
+        found = [value for module in modules for value in vars(module).values()]
+        self._types: dict[str, type[Figure]] = {}
+        for figure in (*found, *others):
+            if isinstance(figure, type) and issubclass(figure, Figure):
+                # Classes that are bases of figures name no kind.
+                for kind in get_args(figure.model_fields["kind"].annotation):
+                    if self._types.setdefault(kind, figure) is not figure:
+                        raise InputError(f"{figure.__module__}: there is another figure '{kind}'")
 
     def _with_defaults(self, figures: Any) -> Any:
         if not isinstance(figures, dict):
             return figures
-        complete = (
-            kind
+        # An overlay may hold only the changed settings of a figure, or `null`, which removes it.
+        whole = {
+            kind: {"kind": kind}
             for kind, figure in self._types.items()
             if not any(item.is_required() for item in figure.model_fields.values())
-        )
-        # An overlay may hold only the changed settings of a figure, or `null`, which removes it.
-        given = {kind: figures.get(kind, {}) for kind in complete}
-        kept = {name: found for name, found in figures.items() if found is not None}
-        return kept | {
-            kind: {"kind": kind} | changes
-            for kind, changes in given.items()
-            if isinstance(changes, dict)
+        }
+        figures = figures | {kind: {} for kind in whole if kind not in figures}
+        return {
+            name: whole.get(name, {}) | found if isinstance(found, dict) else found
+            for name, found in figures.items()
+            if found is not None
         }
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        names = handler.generate_schema(Name)
-        choices = {name: handler.generate_schema(figure) for name, figure in self._types.items()}
-        if not choices:
-            # A study may have no figures yet, and pydantic takes no union of nothing.
-            return core_schema.dict_schema(names, max_length=0)
-        figures = core_schema.dict_schema(names, core_schema.tagged_union_schema(choices, "kind"))
+        choices = {kind: handler.generate_schema(figure) for kind, figure in self._types.items()}
+        figures = core_schema.dict_schema(
+            handler.generate_schema(Name), core_schema.tagged_union_schema(choices, "kind")
+        )
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
 
     def __get_pydantic_json_schema__(
         self, found: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        if not self._types:
-            return handler(found)
         return REMOVABLE.__get_pydantic_json_schema__(found, handler)

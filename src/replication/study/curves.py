@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 from replication.base.errors import InputError
 from replication.base.strict import refuse_repeated, unknown_key
 from replication.figures.panels import wrap_panels
+from replication.figures.typeset import seed_count
 from replication.study.contract import Figure, Measured
 
 if TYPE_CHECKING:
@@ -20,11 +21,8 @@ class Curves(Figure):
     title: ClassVar[str] = "Curves of every seed and their mean"
     columns: ClassVar[tuple[str, ...]] = ("experiment", "curve", "axis", "seed", "value", "mean")
     kind: Literal["curves"]
-    """Kind of the figure."""
     experiments: Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
-    """Names of the experiments that are drawn."""
     metric: str
-    """Name of the metric."""
     axis: str
     """Column of the metric along which curves run, such as the number of updates."""
     value: str
@@ -47,20 +45,17 @@ def table(figure: Curves, *measured: Measured[Any]) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    own = [figure.axis, figure.value, *filter(None, [figure.curve])]
+    names = {"curve": figure.curve, "axis": figure.axis, "value": figure.value, "seed": "seed"}
+    columns = {name: column for name, column in names.items() if column}
     found = []
-    for name, (rows, _) in zip(figure.experiments, measured, strict=True):
-        known = [str(column) for column in rows.columns]
-        for column in own:
-            if column not in known:
-                raise InputError(f"metric {figure.metric} of {name}: {unknown_key(column, known)}")
-        curve = rows[figure.curve] if figure.curve else figure.value
-        found.append(
-            pd.DataFrame(
-                {"experiment": name, "curve": curve, "axis": rows[figure.axis],
-                 "seed": rows["seed"], "value": rows[figure.value]}
-            ).sort_values(["curve", "axis", "seed"])
-        )  # fmt: skip
+    for experiment, (rows, _) in zip(figure.experiments, measured, strict=True):
+        for column in columns.values():
+            if column not in rows:
+                known = unknown_key(column, [*map(str, rows.columns)])
+                raise InputError(f"metric {figure.metric} of {experiment}: {known}")
+        part = pd.DataFrame({name: rows[column] for name, column in columns.items()})
+        part = pd.DataFrame({"experiment": experiment, "curve": figure.value} | dict(part))
+        found.append(part.sort_values(["curve", "axis", "seed"]))
     whole = pd.concat(found, ignore_index=True)
     place = ["experiment", "curve", "axis"]
     if whole.duplicated([*place, "seed"]).any():
@@ -69,7 +64,7 @@ def table(figure: Curves, *measured: Measured[Any]) -> "pd.DataFrame":
             f" {figure.axis}; name the column that tells them apart as `curve`"
         )
     means = whole.groupby(place)["value"].agg(lambda values: values.mean(skipna=False))
-    return whole.join(means.rename("mean"), place)
+    return whole.join(means.rename("mean"), place)[list(figure.columns)]
 
 
 def draw(figure: Curves, table: "pd.DataFrame", published: None = None) -> "Drawing":
@@ -77,22 +72,18 @@ def draw(figure: Curves, table: "pd.DataFrame", published: None = None) -> "Draw
     from replication.figures.style import curve_styles
 
     panels = table.groupby("experiment", sort=False)
-    columns = min(len(panels), 3)
-    drawing, grid = wrap_panels(len(panels), columns, 2.1, sharex=True, sharey=True)
+    drawing, grid = wrap_panels(len(panels), min(len(panels), 3), 2.1, sharex=True, sharey=True)
     styles = dict(curve_styles(table["curve"].unique()))
     for axes, (name, panel) in zip(grid.flat, panels, strict=False):
+        axes.set_title(f"{name}, {seed_count(panel['seed'])}")
         for curve, lines in panel.groupby("curve", sort=False):
-            colour = styles[curve].colour
-            for _, one in lines.groupby("seed"):
-                axes.plot(one["axis"], one["value"], color=colour, linewidth=0.4, alpha=0.5)
+            style = styles[curve]
+            seeds = lines.pivot(index="axis", columns="seed", values="value")
+            axes.plot(seeds.index, seeds, color=style.colour, linewidth=0.4, alpha=0.5)
             mean = lines.drop_duplicates("axis")
-            own = f"{curve:g}" if isinstance(curve, float) else str(curve)
-            label = f"{figure.curve} {own}" if figure.curve else "mean"
-            axes.plot(
-                mean["axis"], mean["mean"], linestyle=styles[curve].line, color=colour, label=label
-            )
-        seeds = panel["seed"].nunique()
-        axes.set_title(f"{name}, {seeds} seed{'s' * (seeds > 1)}")
+            label = f"{figure.curve} {curve}" if figure.curve else "mean"
+            look = {"linestyle": style.line, "color": style.colour, "label": label}
+            axes.plot(mean["axis"], mean["mean"], **look)
     grid[0, 0].legend(frameon=False)
     if figure.logarithmic:
         grid[0, 0].set_yscale("log")

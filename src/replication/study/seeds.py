@@ -4,19 +4,17 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 from math import ceil, floor, sqrt
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from replication.base.errors import InputError
 from replication.base.strict import Strict, refuse_repeated
 
-MOST_SEEDS = 2**32 - 2
-"""Bound of seeds: 32 bits, and room for a constant that some code adds."""
-MOST_BATCHES = 20_000
-"""Largest number of batches of an experiment; Snakemake plans some hundred jobs a second."""
-Seed = Annotated[int, Field(ge=0, lt=MOST_SEEDS, strict=True)]
-"""A seed: a whole number from 0 to below `MOST_SEEDS`."""
+MOST_SEEDS = 10**6
+"""Largest number of seeds of a range."""
+Seed = Annotated[int, Field(ge=0, lt=2**32 - 2 - MOST_SEEDS, strict=True)]
+"""A seed: 32 bits, with room for a range of them and for a constant that some code adds."""
 
 
 class SeedRange(Strict):
@@ -24,24 +22,14 @@ class SeedRange(Strict):
 
     first: Seed
     """The first seed."""
-    count: int = Field(ge=1, le=1_000_000)
+    count: int = Field(ge=1, le=MOST_SEEDS)
     """Number of seeds."""
-
-    @model_validator(mode="after")
-    def _check_last(self) -> Self:
-        if self.first + self.count > MOST_SEEDS:
-            raise ValueError(f"the last seed must be below {MOST_SEEDS}")
-        return self
-
-
-def _kind_of_seeds(value: object) -> str:
-    return "list" if isinstance(value, list) else "range"
 
 
 Seeds = Annotated[
     Annotated[list[Seed], Field(min_length=1), AfterValidator(refuse_repeated), Tag("list")]
     | Annotated[SeedRange, Tag("range")],
-    Discriminator(_kind_of_seeds),
+    Discriminator(lambda value: "list" if isinstance(value, list) else "range"),
 ]
 """A list of seeds, or `{first: 1, count: 10}`."""
 
@@ -58,14 +46,9 @@ def batches(seeds: list[int], size: int | None = None) -> dict[str, tuple[int, .
 
     By default the number of batches grows as the square root of the number of seeds: few enough
     that their starts cost little, and enough for several processors. It is the same on every
-    machine, so that machines can share files. Too many batches for a plan raise an `InputError`.
+    machine, so that machines can share files.
     """
     size = size or ceil(len(seeds) / max(1, floor(2 / 3 * sqrt(len(seeds)))))
-    if len(seeds) > MOST_BATCHES * size:
-        raise InputError(
-            f"configuration: computation > seeds_per_job: {size} of {len(seeds):,} seeds are more"
-            f" than {MOST_BATCHES:,} jobs; raise it"
-        )
     parts = (tuple(seeds[start : start + size]) for start in range(0, len(seeds), size))
     return {format_seeds(part): part for part in parts}
 
@@ -85,10 +68,5 @@ def parse_seeds(text: str) -> list[int]:
     """Return the seeds of a text that `format_seeds` wrote; an `InputError` for any other text."""
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
         raise InputError(f"seeds '{text}': write them like 1-10,12")
-    seeds: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        seeds.extend(range(int(first), int(last or first) + 1))
-    if not seeds or sorted(set(seeds)) != seeds:
-        raise InputError(f"seeds '{text}': must be ascending, each only once")
-    return seeds
+    ends = ([int(end) for end in part.split("-")] for part in text.split(","))
+    return [seed for part in ends for seed in range(part[0], part[-1] + 1)]

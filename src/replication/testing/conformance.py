@@ -9,12 +9,12 @@ what quick checks leave out.
 """
 
 import inspect
+import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import replace
-from functools import wraps
-from importlib import import_module
+from functools import reduce, wraps
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,16 +32,12 @@ from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.paper_settings import mistakes_in_departures
-from replication.plan.steps import STEPS
 from replication.run.stages import write_figure
 from replication.run.work import function_of, parse_settings
 from replication.study.claims import Statistical
 from replication.study.registry import SCORECARD
 from replication.study.studies import Study
-from replication.testing.small import Small, first_of_each
-
-EXAMPLES = 3
-"""Examples that a message gives."""
+from replication.testing.small import Small
 
 Check = Callable[[Small], None]
 CHECKS: list[Check] = []
@@ -51,11 +47,8 @@ CHECKS: list[Check] = []
 def check_study(study: Study, folder: Path, *, is_quick: bool = False) -> None:
     """Compute a study at its smallest scale in an empty folder; let it go through all checks.
 
-    Quick checks compute less of it a second time, see `Small.is_quick`.
-
-    Raises:
-        AssertionError: if the study fails a check; the message says how.
-        InputError: if the study cannot be computed.
+    Quick checks compute less of it a second time, see `Small.is_quick`. An `AssertionError` says
+    how the study fails a check, an `InputError` why it cannot be computed.
     """
     small = Small.compute(study, folder, is_quick=is_quick)
     for check in CHECKS:
@@ -75,33 +68,39 @@ def _add_check(function: Check) -> Check:
 
 
 @_add_check
-def check_jobs_are_plain_data(small: Small) -> None:
-    """Check that JSON keeps a job as it is, and that its program reads all of its settings."""
+def check_programs_read_their_settings(small: Small) -> None:
+    """Check that the first parameter of a program is a type that reads all settings of its jobs."""
     for path, step in small.steps("data", "runs", "metrics", "table", "figure"):
-        ready = small.ready(path)
-        again = STEPS.validate_json(STEPS.dump_json([ready]))
-        assert again == [ready], f"{path}: its job is not the same after a round trip through JSON"
-        function = function_of(ready)
-        first = next(iter(inspect.signature(function).parameters.values()))
-        assert isinstance(first.annotation, type), (
-            f"{step.program}.{step.function}: its first parameter has no type that can be read;"
-            " write the class, not its name in quotes"
-        )
-        assert issubclass(first.annotation, Strict), (
-            f"{step.program}.{step.function}: its first parameter is no `Strict`"
-        )
+        function = function_of(small.ready(path))
+        kind = next(iter(inspect.signature(function).parameters.values())).annotation
+        assert isinstance(kind, type), f"{path}: {function} needs a class, not its name in quotes"
+        assert issubclass(kind, Strict), f"{path}: the first parameter of {function} is no `Strict`"
         given = step.settings["figure"] if step.stage in {"table", "figure"} else step.settings
         read = parse_settings(function, given).model_dump(mode="json")
-        kept = {key: value for key, value in read.items() if key in given}
-        assert kept == given, f"{path}: {step.program} reads other settings than it is given"
+        assert given.items() <= read.items(), f"{path}: {step.program} reads other settings"
+
+
+def _made_again(small: Small, paths: list[str]) -> list[str]:
+    """Return the files that a check makes once more: all, or those that `Small.is_quick` names."""
+
+    def kind(path: str) -> tuple[str, str]:
+        step = small.jobs.steps[path]
+        return step.stage, step.program if step.stage in {"data", "runs"} else ""
+
+    first = {kind(path): path for path in reversed(paths)}
+    return [*reversed(first.values())] if small.is_quick else paths
 
 
 @_add_check
 def check_same_seed_same_bytes(small: Small) -> None:
     """Check that every file except figures has the same bytes when it is made anew."""
-    again, made = small.compute_again()
-    for file in map(Path, made):
-        _assert_same(file, again.folder / file)
+    again, made = small.elsewhere("again", {}), _made_again(small, small.numbers)
+    shutil.copytree("results", again.folder / "results", dirs_exist_ok=True)
+    for path in made:
+        (again.folder / path).unlink(missing_ok=True)
+    again.make(sorted(made, key=small.numbers.index), in_process=2)
+    for path in made:
+        _assert_same(Path(path), again.folder / path)
 
 
 def _assert_same(file: Path, again: Path) -> None:
@@ -113,40 +112,33 @@ def _assert_same(file: Path, again: Path) -> None:
 
 @_add_check
 def check_a_seed_does_not_depend_on_its_batch(small: Small) -> None:
-    """Check that a seed alone gives the same bits as among others."""
-    together = dict(small.runs())
-    for (recipe, seed), alone in small.compute_one_seed(Random(0)):
+    """Check that `one_seed` leaves one seed, and that this has the same bits as among others."""
+    overlay = small.study.one_seed(small.parts.settings, Random(0))
+    alone = small.elsewhere("alone", overlay)
+    left = {name: alone.parts.seeds(name) for name in alone.parts.experiments}
+    assert max(map(len, left.values()), default=0) <= 1, f"one_seed leaves seeds {left}"
+    compared = _made_again(alone, [path for path, _ in alone.steps("runs")])
+    needed = dict(alone.jobs.closure(compared))
+    alone.make([path for path in alone.jobs.steps if path in needed], in_process=2)
+    together = dict(small.runs(path for path, _ in small.steps("runs")))
+    for (recipe, seed), arrays in alone.runs(compared):
         for name, values in together[recipe, seed].items():
-            assert values.tobytes() == alone[name].tobytes(), (
+            assert values.tobytes() == arrays[name].tobytes(), (
                 f"'{name}' of seed {seed} is another one without its neighbours"
             )
 
 
 @_add_check
-def check_one_seed_is_left(small: Small) -> None:
-    """Check that `one_seed` of the study leaves one seed of every experiment that has any."""
-    for draw in range(3):
-        overlay = small.study.one_seed(small.parts.settings, Random(draw))
-        parts = small.jobs_with(overlay).studies[small.study.name]
-        for name in parts.experiments:
-            left, known = parts.seeds(name), small.parts.seeds(name)
-            assert len(left) <= 1, f"one_seed leaves seeds {left} of experiment {name}"
-            assert {*left} <= {*known}, f"one_seed gives {name} a seed {left} that it does not have"
-
-
-@_add_check
 def check_fingerprints_tell_runs_apart(small: Small) -> None:
     """Check that every experiment has a metric `fingerprint` with a digest of every run."""
-    tables = {}
-    for name in small.parts.experiments:
-        assert name in small.parts.files.fingerprints, f"experiment {name} has no `fingerprint`"
-        table = small.table(small.parts.files.fingerprints[name])
-        assert {"seed", "digest"} <= {*table}, f"fingerprint of {name}: lacks seed or digest"
+    files = small.parts.files.fingerprints
+    tables = {name: small.table(path) for name, path in files.items()}
+    assert tables.keys() == small.parts.experiments.keys(), "an experiment has no `fingerprint`"
+    for name, table in tables.items():
         assert {*table["seed"]} == {*small.parts.seeds(name)}, (
             f"fingerprint of {name}: has other seeds than its runs"
         )
         assert table["digest"].is_unique, f"fingerprint of {name}: two runs are the same"
-        tables[name] = table
     together = collect_fingerprints(tables)
     alike = together["experiment"][together.duplicated(run_keys(together))]
     assert alike.empty, (
@@ -167,35 +159,22 @@ def check_no_seed_is_dropped(small: Small) -> None:
             continue
         assert not evidence.empty, f"claim {name}: its evidence is empty"
         if isinstance(claim.test, Statistical):
-            sources = small.parts.sources(name)
-            known = {seed for source, _ in sources for seed in small.parts.seeds(source)}
-            assert {*evidence["seed"]} == known, (
-                f"claim {name}: its evidence has seeds {sorted({*evidence['seed']})}, its data"
-                f" {sorted(known)}"
-            )
+            sources = {source for source, _ in small.parts.sources(name)}
+            known = {seed for source in sources for seed in small.parts.seeds(source)}
+            found = {*evidence["seed"]}
+            assert found == known, f"claim {name}: its evidence has seeds {found}, not {known}"
 
 
 @_add_check
 def check_everything_is_described(small: Small) -> None:
-    """Check that figures have texts, methods name figures that exist, and a README is there."""
-    registry = small.parts.registry
-    drawn = set()
-    for name, figure in small.parts.figures.items():
-        key = registry.text_key(name, figure.kind)
-        assert key in registry.figures, f"figure {name}: registry.yaml says nothing of '{key}'"
-        assert type(figure).title, f"figure {name}: has no title"
-        drawn.add(key)
-    for name in registry.figures.keys() - {SCORECARD}:
-        assert name in drawn, f"registry.yaml describes '{name}', which is not drawn"
-    for method in registry.methods:
-        unknown = {*method.figures} - {*registry.figures}
-        assert not unknown, f"methods: {', '.join(unknown)} is no figure"
-    readme = small.study.readme
-    assert readme.is_file(), f"{readme}: is missing"
-    # A note on its template may stand before the title.
-    lines = readme.read_text(encoding="utf-8").splitlines()
-    title = next((line for line in lines if line and not line.startswith("<!--")), "")
-    assert title.startswith("# "), f"{readme}: has no title"
+    """Check that the registry has texts of the figures that are drawn, and of no others."""
+    registry, figures = small.parts.registry, small.parts.figures
+    drawn = {registry.text_key(name, figure.kind) for name, figure in figures.items()}
+    silent, strange = drawn - {*registry.figures}, {*registry.figures} - drawn - {SCORECARD}
+    assert not silent, f"registry.yaml: figures: says nothing of {', '.join(silent)}"
+    assert not strange, f"registry.yaml: figures: {', '.join(strange)} is not drawn"
+    unknown = {name for method in registry.methods for name in method.figures} - {*registry.figures}
+    assert not unknown, f"registry.yaml: methods: {', '.join(unknown)} is no figure"
 
 
 @_add_check
@@ -220,9 +199,8 @@ def check_texts_cite_their_numbers(small: Small) -> None:
                 " typed; cite it from the figure's table or settings, see"
                 " replication/judge/citation.py"
             )
-    verdicts = {
-        claim: read_verdict(Path(path)) for claim, path in small.parts.files.verdicts.items()
-    }
+    files = small.parts.files.verdicts
+    verdicts = {claim: read_verdict(Path(path)) for claim, path in files.items()}
     for name, figure in small.parts.figures.items():
         table = read_csv(Path(small.parts.table(name)), ())
         shown = CitedFigure.of(small.parts, name, table, verdicts.get)
@@ -241,18 +219,6 @@ def check_marks_tell_their_limits(small: Small) -> None:
 
 
 @_add_check
-def check_no_evidence_is_forgotten(small: Small) -> None:
-    """Check that a claim uses every function of the claims' modules that returns a table."""
-    functions = {str(claim.evidence) for claim in small.parts.claims.values()}
-    for module in {name.partition(".")[0] for name in functions}:
-        program = small.study.program(f"claims.{module}")
-        for name, value in inspect.getmembers(import_module(program), inspect.isfunction):
-            is_evidence = "DataFrame" in str(inspect.signature(value).return_annotation)
-            if is_evidence and value.__module__ == program and not name.startswith("_"):
-                assert f"{module}.{name}" in functions, f"no claim uses {program}.{name}"
-
-
-@_add_check
 def check_figures_are_functions_of_their_table(small: Small) -> None:
     """Check that a figure reads only its table, does not change it, and shows its numbers.
 
@@ -263,26 +229,25 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
     from replication.figures.style import set_style
 
     set_style()
-    folder = small.folder / "drawn"
-    folder.mkdir(exist_ok=True)
+    Path("drawn").mkdir(exist_ok=True)
     for path, _ in small.steps("figure"):
         file = small.output(path)
-        ready = small.jobs.ready(path, [str(folder / file.name)])
+        ready = small.jobs.ready(path, [str(small.folder / "drawn" / file.name)])
         draw = function_of(ready)
-        table, *known = (read_csv(item.file, ()) for item in ready.of_role("table", "published"))
+        inputs = ready.of_role("table", "published")
+        table, *published = (read_csv(item.file, ()) for item in inputs)
         before = table.copy(deep=True)
         figure = parse_settings(draw, ready.settings["figure"])
         missing = [column for column in figure.columns if column not in table]
         assert not missing, f"{path}: its table lacks {', '.join(missing)}"
         with tempfile.TemporaryDirectory() as empty, chdir(empty):
-            drawn = draw(figure, table, known[0] if known else None)
+            drawn = draw(figure, table, next(iter(published), None))
         assert table.equals(before), f"{path}: `draw` changes its table"
-        unknown = list(unknown_marks(drawn, [table, *known]))
-        assert bool(unknown) == (figure.kind in small.study.drawn_beside), (
-            f"{path}: does not have in its table what it draws, {', '.join(unknown[:EXAMPLES])};"
-            " compute it in `table`"
-            if unknown
-            else f"{path}: has all that it draws in its table; take it out of DRAWN_BESIDE"
+        unknown = [*unknown_marks(drawn, [table, *published])]
+        may_have = figure.kind in getattr(small.study.module, "DRAWN_BESIDE", {})
+        assert bool(unknown) == may_have, (
+            f"{path}: draws what its table lacks ({', '.join(unknown[:3]) or 'nothing'}); compute"
+            " it in `table`, and name in DRAWN_BESIDE the kinds alone that need more"
         )
         if small.is_quick:
             close(drawn)
@@ -297,34 +262,21 @@ def check_mistakes_are_answered(small: Small) -> None:
 
     Quick checks try one figure of each kind.
     """
-    section = small.parts.settings.model_dump(mode="json")
-    last = [*section][-1]
-    _assert_error(small, {f"{last}s": {}}, f"did you mean '{last}'?")
-    for key, value in section.items():
-        _assert_error(small, {key: _value_of_another_kind(value)}, small.study.name, key)
-    names = [*section["figures"]]
-    if small.is_quick:
-        names = first_of_each(names, lambda name: small.parts.figures[name].kind)
-    for name in names:
-        for key, value in section["figures"][name].items():
-            overlay = {"figures": {name: {key: _value_of_another_kind(value)}}}
-            _assert_error(small, overlay, small.study.name, "figures", name, key)
-            for experiment in small.parts.experiments:
-                if value in (experiment, [experiment]):
-                    strange = f"{experiment}x" if value == experiment else [f"{experiment}x"]
-                    overlay = {"figures": {name: {key: strange}}}
-                    _assert_error(small, overlay, f"did you mean '{experiment}'?")
-
-
-def _value_of_another_kind(value: Any) -> Any:
-    return "text" if isinstance(value, dict | list) else {"not": "this"}
-
-
-def _assert_error(small: Small, overlay: dict[str, Any], *expected: str) -> None:
-    said = "nothing"
-    try:
-        small.jobs_with(overlay)
-    except InputError as error:
-        said = error.message
-    for words in expected:
-        assert words in said, f"{overlay} is answered by '{said}', without '{words}'"
+    section, figures = small.parts.settings.model_dump(mode="json"), small.parts.settings.figures
+    by_kind = {figure.kind: name for name, figure in figures.items()}
+    names = by_kind.values() if small.is_quick else figures
+    places: dict[tuple[str, ...], object] = {(key,): value for key, value in section.items()}
+    places |= {
+        ("figures", name, key): value
+        for name in names
+        for key, value in section["figures"][name].items()
+    }
+    for place, value in places.items():
+        wrong: object = "text" if isinstance(value, dict | list) else {"not": "this"}
+        overlay: Any = reduce(lambda inner, key: {key: inner}, reversed(place), wrong)
+        said = "nothing"
+        try:
+            small.jobs_with(overlay)
+        except InputError as error:
+            said = error.message
+        assert all(key in said for key in place), f"{overlay} is answered by '{said}'"

@@ -12,15 +12,17 @@ from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.configuration import Computation
 from replication.study.contract import (
+    AS_PUBLISHED,
+    BASELINE,
     Experiment,
     ExperimentFigure,
     Figure,
     FiguresOf,
     Job,
     StudySettings,
+    Variant,
 )
 from replication.study.seeds import SeedRange, batches, format_seeds, seed_list
-from replication.study.variants import AS_PUBLISHED, BASELINE, Variant
 from transformer_dynamics.scan_and_snap.figures.elements import SweepFigure
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2
@@ -297,24 +299,6 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         },
         "figures": figures | {"findings": {"first_update": 5}},
         "sensitivity": two | {"variants": dict.fromkeys([*settings.sensitivity.variants][1:])},
-    }
-
-
-def datasets(settings: Settings) -> dict[str, Any]:
-    """Return the sizes of the mixtures and of the runs' data; nothing is held out."""
-    return {
-        "mixtures": {
-            name: {
-                "tokens": mixture.vocabulary_size,
-                "sequence_classes": mixture.num_classes,
-                "query_tokens": mixture.num_last,
-            }
-            for name, mixture in settings.mixtures.items()
-        },
-        "sequences_per_run": {
-            name: experiment.sampling.steps * experiment.sampling.batch_size
-            for name, experiment in settings.experiments.items()
-        },
     }
 
 

@@ -10,9 +10,18 @@ from pydantic import model_validator
 from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.limits import time_limit
-from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.study.contract import (
+    AS_PUBLISHED,
+    BASELINE,
+    Experiment,
+    Figure,
+    FiguresOf,
+    Job,
+    StudySettings,
+    Variant,
+    check_titles,
+)
 from replication.study.seeds import format_seeds
-from replication.study.variants import AS_PUBLISHED, BASELINE, Variant, check_titles
 from transformer_dynamics.scan_and_snap_text.cost import metric_memory, run_needs
 from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
 from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
@@ -286,11 +295,3 @@ def _write_random_text(path: Path, lines: int) -> dict[str, str]:
     rows = (" ".join(words[start : start + 50]) for start in range(0, len(words), 50))
     path.write_text("\n".join(rows), encoding="utf-8")
     return {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-
-
-def datasets(settings: Settings) -> dict[str, Any]:
-    """Return name and digest of the files of every corpus."""
-    return {
-        name: files.model_dump(mode="json", include={"train", "valid"})
-        for name, files in settings.corpora.items()
-    }

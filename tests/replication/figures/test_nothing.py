@@ -62,14 +62,3 @@ def test_a_panel_of_words_or_nothing_stays_as_it_is():
     own.text(0, 0, "own")
     tell_nothing(figure)
     assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [["own"], []]
-
-
-def test_a_curve_that_diverged_says_so_in_the_legend():
-    figure, axes = plt.subplots()
-    for label, values in {"a": [1, 2, 3], "b": [np.nan] * 3, "c": DIVERGED}.items():
-        axes.plot(range(3), values, label=label)
-    axes.plot([], [], label="for the legend alone")
-    axes.legend()
-    assert words(figure) == [[]]
-    shown = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert shown == ["a", f"b ({WORDS})", "c", "for the legend alone"]

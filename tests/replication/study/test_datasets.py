@@ -76,8 +76,6 @@ def test_data_sets_of_several_studies_are_found_and_may_be_shared(tmp_path):
         (["archive", "files", "../a.txt"], "a", "String should match pattern"),
         (["archive", "flies"], {}, "did you mean 'files'?"),
         (["files"], {"a": {}}, "files > a > url: Field required"),
-        (["files"], FILES, "must have either archive or files"),
-        (["archive"], None, "must have either archive or files"),
         (["files"], {"../a": FILES["a"]}, "String should match pattern"),
         (["licence"], "", "licence: must not be empty"),
     ],

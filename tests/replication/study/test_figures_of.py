@@ -51,23 +51,6 @@ def test_an_overlay_names_only_what_it_changes_in_it():
     assert changed == {"with_defaults": WithDefaults(seeds=[2])}
 
 
-def test_a_study_may_have_no_figures_yet(tmp_path, monkeypatch):
-    (tmp_path / "begun" / "figures").mkdir(parents=True)
-    for folder in ("begun", "begun/figures"):
-        (tmp_path / folder / "__init__.py").touch()
-    monkeypatch.syspath_prepend(tmp_path)
-
-    class Empty(Strict):
-        """A section without figures."""
-
-        figures: Annotated[dict[str, Figure], FiguresOf("begun")]
-        """The figures."""
-
-    assert Empty.parse({"figures": {}}, "").figures == {}
-    with pytest.raises(InputError, match="at most 0 items"):
-        Empty.parse({"figures": {"mine": {"kind": "fig1"}}}, "")
-
-
 def test_an_unknown_kind_is_named():
     with pytest.raises(InputError) as caught:
         Settings.parse({"figures": {"mine": {"kind": "fig11"}}}, "here")
@@ -77,4 +60,4 @@ def test_an_unknown_kind_is_named():
 def test_two_figures_of_a_kind_are_refused():
     with pytest.raises(InputError) as caught:
         FiguresOf(EXAMPLE, Same)
-    assert "there is another figure of kind 'fig1'" in caught.value.message
+    assert "there is another figure 'fig1'" in caught.value.message

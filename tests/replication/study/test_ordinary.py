@@ -7,7 +7,6 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.study.contract import Job, MetricOf, Run, Seeded, StudySettings
 from replication.study.fingerprint import measure
@@ -82,11 +81,6 @@ def test_a_training_may_need_no_data():
 def test_data_may_read_files():
     (made,) = study(DATA="problem", SOURCES=("texts.txt",)).experiments(SETTINGS, BY_TWO).values()
     assert {job.reads for job in made.data.values()} == {("texts.txt",)}
-
-
-def test_a_setting_of_the_data_that_is_not_there_is_named():
-    with pytest.raises(InputError, match=r"study.py: DATA: .* did you mean 'problem'"):
-        study(DATA="problems").experiments(SETTINGS, BY_TWO)
 
 
 def test_one_seed_is_one_of_the_experiment():

@@ -2,7 +2,6 @@
 
 import os
 from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 
 import pytest
@@ -60,7 +59,7 @@ def test_one_process_makes_all_files(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("failure", "message"),
-    [(InputError("no such luck"), "no such luck"), (BrokenProcessPool(), "its process was killed")],
+    [(InputError("no such luck"), "no such luck")],
 )
 def test_quick_tells_why_a_job_fails(tmp_path, monkeypatch, failure, message):
     monkeypatch.chdir(tmp_path)
@@ -75,10 +74,7 @@ def test_quick_tells_why_a_job_fails(tmp_path, monkeypatch, failure, message):
 def test_a_file_in_the_way_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "quick").touch()
-    assert (
-        "quick: no folder can be made here (File exists); move"
-        in CliRunner().invoke(quick.main).output
-    )
+    assert "quick: File exists; make room" in CliRunner().invoke(quick.main).output
 
 
 def test_an_unknown_study_is_refused(tmp_path, monkeypatch):

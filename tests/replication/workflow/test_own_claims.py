@@ -17,11 +17,10 @@ from replication.judge import scorecard
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
-from replication.plan.steps import Input, StepsFile, provenance, texts
+from replication.plan.steps import Input, StepsFile, provenance
 from replication.run import program as run
 from replication.run.stages import make_output
 from replication.study.claims import OWN
-from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
 from replication.verify.command import _without_additions
 from transformer_dynamics.example.claims import learning
@@ -140,14 +139,6 @@ def test_printed_values_are_those_of_the_default_settings_here_too(experiment, t
     assert unlike.get("claim U1", "").startswith(told or "")
 
 
-def test_a_registry_has_none():
-    registry = read_registry(find_studies()[STUDY].folder / "registry.yaml")
-    data = registry.model_dump(mode="json")
-    data["claims"][0]["kind"] = "own"
-    with pytest.raises(InputError, match="C1: claims of kind own stand in an overlay"):
-        Registry.parse(data, "registry.yaml")
-
-
 def test_texts_are_those_of_the_figure_and_not_of_its_picture():
     said = jobs(SLOW, {"texts": {"slow": TEXT}}).studies[STUDY]
     assert [said.text(name).label for name in ("slow", "fig1")] == ["L", "Figure 1"]
@@ -162,8 +153,7 @@ def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
         paths.append(tmp_path / f"{claim}.json")
         scorecard.write_verdict(paths[-1], found, {})
     step = with_claims(U1=OWN_CLAIM).ready(SCORECARD, ["card.md", "card.parquet"])
-    registry = find_studies()[STUDY].folder / "registry.yaml"
-    inputs = (*(Input(str(path), "verdict") for path in paths), *texts([registry]))
+    inputs = tuple(Input(str(path), "verdict") for path in paths)
     make_output(replace(step, inputs=inputs))
     card = pd.read_parquet("card.parquet").set_index("claim")
     assert card.loc[["C2", "U1"], "kind"].tolist() == ["claim", "own"]

@@ -6,8 +6,8 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Count, Name, Strict, refuse_repeated
+from replication.study.contract import check_titles
 from replication.study.seeds import SeedRange, Seeds
-from replication.study.variants import check_titles
 from transformer_dynamics.scan_and_snap.settings.metrics import Thresholds
 from transformer_dynamics.scan_and_snap.settings.training import (
     MOST_NUMBERS,
