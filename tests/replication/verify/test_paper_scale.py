@@ -117,7 +117,7 @@ def test_both_scales_stand_side_by_side(project):
     assert project.run(VERDICTS, DRAWN)
     text = (project.folder / VERDICTS).read_text()
     assert f"| here: replicated; {C2}" in text
-    assert "here: **holds** <sup>1, 2</sup>: large directions first" in text
+    assert "**holds** <sup>1, 2</sup>: large directions first" in text
     drawn = (project.folder / DRAWN).read_text()
     document = claims(project)
     status, page = pages(project)
