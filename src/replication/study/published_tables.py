@@ -31,9 +31,10 @@ def check_published_table(path: Path, columns: tuple[str, ...]) -> None:
                 if not _is_number(row[header.index(name)]):
                     raise ValueError(f"{name} is no number")
     except (OSError, ValueError, csv.Error) as error:
+        wrong = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{shorten(path)}, line {line}: {getattr(error, 'strerror', None) or error}; name or"
-            f" correct a CSV that has numbers or gaps as {', '.join(columns) or 'its values'}"
+            f"{shorten(path, 300)}, line {line}: {wrong}; name or correct a CSV that has numbers or"
+            f" gaps as {', '.join(columns) or 'its values'}"
         ) from error
 
 

@@ -202,7 +202,7 @@ OVERLAYS = {
     PUBLISHED % "none.csv": "published/none.csv, line 1: is no file; name",
     PUBLISHED % "../config.yaml": "../config.yaml is not in src/transformer_dynamics/",
     PUBLISHED % "'{x}.csv'": "{x}.csv' has characters that mean something else to Snakemake",
-    PUBLISHED % f"{ROOT}/README.md": "README.md: ",
+    PUBLISHED % f"{ROOT}/README.md": "README.md, line 1: lacks rows or a column",
 }  # fmt: skip
 
 
