@@ -13,7 +13,7 @@ import numpy as np
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.bundle.bundle import EVIDENCE, Bundle
 from replication.documents.study_results import StudyResults, study_page
-from replication.judge.statistics import sign_interval, t_interval
+from replication.judge.statistics import mean_of, median_of
 from replication.judge.verdicts import HOLDING
 from replication.judge.wording import estimate_and_range
 from replication.study.claims import ERRATA, SHOWN, THEORY, Claim, Interval
@@ -145,7 +145,7 @@ def _seeds(reference: Bundle, claim: Claim, test: Interval) -> Iterator[str]:
         is_own = (evidence["claim"] == claim.id) & (evidence["cell"] == item.cell)
         values = [*evidence.loc[is_own, "value"]]
         center = ESTIMATE(np.mean(values) if is_mean else np.median(values))
-        ends = t_interval(values, 0.95) if is_mean else sign_interval(values, 0.95)
+        ends = (mean_of if is_mean else median_of)(values).interval(0.95)
         rows.append(
             (item.cell, ", ".join(map(VALUE, values)), center, " to ".join(map(ESTIMATE, ends)))
         )

@@ -1,6 +1,6 @@
 """Documents that cite their numbers: the template `NAME.md.jinja` makes `NAME.md` beside it.
 
-A template is Markdown with the marks of Jinja. Beside what every text can cite, see `citation`, it
+A template is Markdown with the marks of Jinja. Beside what every text can cite, see `templates`, it
 knows the kept results of all studies:
 
     tables["mine/fig1"]                     numbers of a figure, by its file's name
@@ -62,7 +62,7 @@ from replication.judge.abstract import (
     decided_sentences,
     mark_sentences,
 )
-from replication.judge.citation import fill_template, verdict_finder
+from replication.judge.templates import fill_template, verdict_finder
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict
 from replication.judge.wording import short_verdict
 from replication.plan.cost import cost_in_words, cost_of_study
@@ -347,7 +347,7 @@ def _refuted_sentences(
     found: dict[tuple[tuple[str, ...], int], dict[str, MarkedSentence]] = {}
     for abstract in told.jobs.registry.abstracts:
         seen: Counter[tuple[str, ...]] = Counter()
-        for each in mark_sentences(told.jobs.registry, abstract, told.verdicts):
+        for each in mark_sentences(told.jobs.registry, abstract.sentences, told.verdicts):
             claims = tuple(each.sentence.claims)
             if each.mark == "does not hold":
                 found.setdefault((claims, seen[claims]), {})[abstract.version] = each

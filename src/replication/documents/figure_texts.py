@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from replication.judge.citation import fill_template, verdict_finder
+from replication.judge.templates import fill_template, verdict_finder
 from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import SCORECARD, FigureText

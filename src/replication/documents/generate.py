@@ -25,7 +25,6 @@ from replication.documents.typed_numbers import typed_numbers_in_template
 from replication.judge.abstract import (
     MarkedSentence,
     decided_sentences,
-    refuse_long_lines,
 )
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -87,8 +86,6 @@ def check_texts(studies: Iterable[StudyResults]) -> None:
     for told in studies:
         if mistakes := mistakes_in_departures(told.jobs):
             raise InputError("\n".join(mistakes))
-        if told.reference:
-            refuse_long_lines(told.name, told.jobs.registry, told.reference.verdicts)
         for sentence in told.jobs.registry.sentences_with_marks:
             if typed := typed_numbers_in_template(sentence.plain or ""):
                 where = f"{told.name}: registry.yaml: abstracts: '{sentence.words}': plain"

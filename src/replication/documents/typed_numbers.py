@@ -1,4 +1,4 @@
-"""Numbers that somebody typed where they should be cited, see `citation`."""
+"""Numbers that somebody typed where they should be cited, see `templates`."""
 
 import re
 

@@ -6,7 +6,6 @@ the job that made a table.
 
 __all__ = [
     "abstract",
-    "citation",
     "comparisons",
     "corrections",
     "judgement",
@@ -15,6 +14,7 @@ __all__ = [
     "scorecard_figure",
     "sensitivity",
     "statistics",
+    "templates",
     "verdicts",
     "wording",
 ]

@@ -1,20 +1,21 @@
 """Marks of an abstract's sentences: whether they hold, as the verdicts on their claims say."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
+from jinja2 import Environment
+
 from replication.base.errors import InputError
-from replication.base.markdown import Markdown, escape_markdown, table
-from replication.judge.citation import fill_template, verdict_finder
+from replication.base.markdown import Markdown, escape_markdown
 from replication.judge.judgement import sum_up
+from replication.judge.templates import fill_template, verdict_finder
 from replication.judge.verdicts import HOLDING, Outcome, Verdict
 from replication.judge.wording import DECLARED_LATE, short_verdict
+from replication.study.claims import Claim
 from replication.study.registry import (
     UNJUDGED,
-    Abstract,
     Departure,
     Mark,
     Registry,
@@ -33,10 +34,10 @@ DEPARTS_IN = "Departs from the paper in"
 """Words before a departure in the regime."""
 OTHER_SCALE = "Settings of scale that are not the paper's:"
 """Words before departures in scale."""
-LONGEST_LINE = 12
-"""Largest number of words of a plain line."""
 REST_OPEN = ", the rest is open"
 """Remark on a sentence, see `MarkedSentence.is_rest_open`."""
+REST_IS_OPEN = {"holds", "open"}
+"""Decisions behind such a sentence."""
 
 
 class MarkedSentence(NamedTuple):
@@ -44,14 +45,14 @@ class MarkedSentence(NamedTuple):
 
     sentence: Sentence
     """Sentence of the abstract."""
-    mark: Mark | None
+    mark: Mark | None = None
     """Mark of the sentence; none if another study decides it, and its verdicts are not at hand."""
-    verdicts: list[Verdict]
+    verdicts: Sequence[Verdict] = ()
     """Verdicts on the claims that decide the sentence, in the order of the claims."""
-    scales: list[str]
+    claims_with_remarks: Sequence[tuple[str, str]] = ()
+    """Numbers of these claims with remarks; a claim that simply holds has the empty remark."""
+    scales: Sequence[str] = ()
     """Scales at which the claims about training are judged, each once."""
-    notes: Mapping[str, str] = MappingProxyType({})
-    """Remarks on a claim, by its number: declared late, or answered by the authors."""
     plain: str = ""
     """Finding in a few words; empty if the sentence has none, or verdicts that it cites lack."""
     errata: Sequence[Verdict] = ()
@@ -68,28 +69,14 @@ class MarkedSentence(NamedTuple):
         return [(each, reasons.get(each.setting, "")) for each in self.departures if each.is_regime]
 
     @property
-    def departures_in_scale(self) -> list[Departure]:
-        """The other departures."""
-        return [each for each in self.departures if not each.is_regime]
-
-    @property
-    def claims_with_remarks(self) -> list[tuple[str, str]]:
-        """Numbers of the claims with remarks; a claim that simply holds has the empty remark."""
-        remarks = (
-            ("" if each.verdict in HOLDING else short_verdict(each), self.notes[each.claim])
-            for each in self.verdicts
-        )
-        return [
-            (each.claim, "; ".join(filter(None, parts)))
-            for each, parts in zip(self.verdicts, remarks, strict=True)
-        ]
-
-    @property
     def is_rest_open(self) -> bool:
         """True if the sentence holds in part, and everything else behind it is open."""
-        decisions = {each.decision for verdict in self.verdicts for each in verdict.counted}
-        is_tested = all(each.comparisons for each in self.verdicts)
-        return self.mark == "in part" and is_tested and decisions == {"holds", "open"}
+        decisions = [{item.decision for item in each.counted} for each in self.verdicts]
+        return (
+            self.mark == "in part"
+            and all(decisions)
+            and set[str]().union(*decisions) == REST_IS_OPEN
+        )
 
 
 MARKS: dict[Mark, str] = {
@@ -122,17 +109,17 @@ def joint_mark(verdicts: Sequence[Outcome]) -> Mark:
 
 def mark_sentences(
     registry: Registry,
-    abstract: Abstract,
+    sentences: Iterable[Sentence],
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> list[MarkedSentence]:
-    """Return the sentences of one of the registry's abstracts, in order, with their marks.
+    """Return sentences of the registry's abstracts with their marks.
 
     Verdicts are given by number of the claim; claims without one are not tested. `elsewhere` has
     marked sentences that the paper's other study decides, by their words. The functions below take
     the same.
     """
-    return [_mark_sentence(registry, each, verdicts, elsewhere) for each in abstract.sentences]
+    return [_mark_sentence(registry, each, verdicts, elsewhere) for each in sentences]
 
 
 def _mark_sentence(
@@ -142,64 +129,53 @@ def _mark_sentence(
     elsewhere: Mapping[SentenceText, MarkedSentence],
 ) -> MarkedSentence:
     if sentence.study is not None:
-        found = elsewhere.get(sentence.words, MarkedSentence(sentence, None, [], []))
-        reasons = {"departs": found.sentence.departs, "why": found.sentence.why}
+        found = elsewhere.get(sentence.words, MarkedSentence(sentence, scales=[]))
+        reasons = found.sentence.model_dump(include={"departs", "why"})
         return found._replace(sentence=sentence.model_copy(update=reasons))
-    deciding = {
-        claim: verdicts.get(claim) or Verdict.without_evidence(claim, "not judged")
-        for claim in sentence.claims
-    }
-    claims = [claim for claim in registry.claims if claim.id in deciding]
+    claims = [claim for claim in registry.claims if claim.id in sentence.claims]
+    deciding = _verdicts_on(sentence.claims, verdicts, "not judged")
     scales = dict.fromkeys(
         registry.scale_of(claim, deciding[claim.id].seeds)
         for claim in claims
         if deciding[claim.id].comparisons
     )
-    notes = {
-        claim.id: "; ".join(
-            [DECLARED_LATE] * claim.declared_late + ["the authors answer"] * bool(claim.answer)
-        )
-        for claim in claims
-    }
     return MarkedSentence(
         sentence,
         sentence.mark or joint_mark([each.verdict for each in deciding.values()]),
         [*deciding.values()],
+        [(each.claim, _remark(each, claims)) for each in deciding.values()],
         [*filter(None, scales)],
-        notes,
-        plain_line(sentence.plain, sentence.words, verdicts),
-        [
-            verdicts.get(each) or Verdict.without_evidence(each, "no test")
-            for each in sentence.errata
-        ],
+        plain_line(sentence.plain, verdicts),
+        [*_verdicts_on(sentence.errata, verdicts, "no test").values()],
         registry.departures_of(sentence),
         registry.at_paper_scale.get(sentence.words, ""),
     )
 
 
-def refuse_long_lines(study: str, registry: Registry, verdicts: Mapping[str, Verdict]) -> None:
-    """Refuse a plain line that cites a missing verdict, or has more than `LONGEST_LINE` words."""
-    for sentence in registry.sentences_with_marks:
-        where = f"{study}: registry.yaml: abstracts: '{sentence.words}': plain"
-        filled = _fill_line(sentence.plain, where, verdicts)
-        if len(filled.split()) > LONGEST_LINE:
-            raise InputError(f"{where}: has more than {LONGEST_LINE} words: {filled}")
+def _verdicts_on(
+    claims: Iterable[str], verdicts: Mapping[str, Verdict], reason: str
+) -> dict[str, Verdict]:
+    return {each: verdicts.get(each) or Verdict.without_evidence(each, reason) for each in claims}
 
 
-def plain_line(text: str | None, words: str, verdicts: Mapping[str, Verdict]) -> str:
-    """Return a sentence's plain line; nothing if it has none, or cites verdicts that are missing.
+def _remark(verdict: Verdict, claims: Iterable[Claim]) -> str:
+    """Return how much of a claim holds if not all, and if it was declared late or answered."""
+    claim = next(each for each in claims if each.id == verdict.claim)
+    remarks = {
+        short_verdict(verdict): verdict.verdict not in HOLDING,
+        DECLARED_LATE: claim.declared_late,
+        "the authors answer": claim.answer,
+    }
+    return "; ".join(words for words, is_said in remarks.items() if is_said)
 
-    `text` is `Sentence.plain`, and `words` are those of the sentence.
-    """
+
+def plain_line(text: str | None, verdicts: Mapping[str, Verdict]) -> str:
+    """Return a plain line filled in; nothing if it is none, or cites verdicts that are missing."""
+    known = {"verdict": verdict_finder(verdicts.get)}
     # Under other settings a claim may have other comparisons than the line cites, or none.
     with suppress(InputError):
-        return _fill_line(text, words, verdicts)
+        return " ".join(fill_template(text or "", "plain", known).split())
     return ""
-
-
-def _fill_line(text: str | None, where: str, verdicts: Mapping[str, Verdict]) -> str:
-    known = {"verdict": verdict_finder(verdicts.get)}
-    return " ".join(fill_template(text or "", where, known).split())
 
 
 def decided_sentences(
@@ -214,47 +190,9 @@ def decided_sentences(
         found.sentence.words: found
         for registry, verdicts in papers
         for abstract in registry.abstracts
-        for found in mark_sentences(registry, abstract, verdicts)
+        for found in mark_sentences(registry, abstract.sentences, verdicts)
         if found.sentence.study is None
     }
-
-
-def abstract_lines(
-    registry: Registry,
-    verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
-    link: Link = lambda claim, _: escape_markdown(claim),
-) -> list[str]:
-    """Return a paper's abstract as Markdown, a table for every version, see `sentences_by_version`.
-
-    The study's rules of robustness come first. A mark on training has the number of the scale at
-    which it was judged; lines below the table tell the scales, and settings that depart from the
-    paper's in size. The last line tells over what intervals do not generalise.
-    `link` makes the Markdown that is shown for a claim.
-    """
-    lines = [line for rule in registry.rules_of_robustness for line in (escape_markdown(rule), "")]
-    for version, found in sentences_by_version(registry, verdicts, elsewhere).items():
-        scales = [*dict.fromkeys(scale for each in found for scale in each.scales)]
-        rows = [
-            (
-                without_latex(each.sentence.words),
-                _mark_in_markdown(each, scales),
-                Markdown("<br>".join((deciding_claims(each, link), *_limits(each, link)))),
-            )
-            for each in found
-        ]
-        lines += [*table((f"the abstract, {version}", "", "decided by"), rows), ""]
-        lines += _scale_lines(scales, registry.scale_of_paper)
-        if smaller := departures_in_scale(found):
-            lines += [escape_markdown(f"{OTHER_SCALE} {smaller}."), ""]
-    limit = registry.limit_of_intervals
-    return [*lines, escape_markdown(limit), ""] if limit else lines
-
-
-def departures_in_scale(found: Iterable[MarkedSentence]) -> str:
-    """Return the departures of all sentences in scale, each setting once, in words."""
-    merged = merge_departures(part for each in found for part in each.departures_in_scale)
-    return "; ".join(map(str, merged))
 
 
 def sentences_by_version(
@@ -264,61 +202,9 @@ def sentences_by_version(
 ) -> dict[str, list[MarkedSentence]]:
     """Return `Registry.new_sentences` with their marks."""
     return {
-        version: [_mark_sentence(registry, each, verdicts, elsewhere) for each in sentences]
+        version: mark_sentences(registry, sentences, verdicts, elsewhere)
         for version, sentences in registry.new_sentences.items()
     }
-
-
-def _mark_in_markdown(found: MarkedSentence, scales: list[str]) -> str:
-    word = found.mark or "judged there"
-    numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
-    strong = f"**{word}**" if word not in UNJUDGED else word
-    strong += REST_OPEN * found.is_rest_open + (f" <sup>{numbers}</sup>" if numbers else "")
-    here = f"{strong}: {escape_markdown(found.plain)}" if found.plain else strong
-    return Markdown(both_scales(here, escape_markdown(found.at_paper_scale)))
-
-
-def both_scales(here: str, at_paper_scale: str) -> str:
-    """Return a verdict or mark, and behind it that at the paper's scale, if there is one."""
-    return f"here: {here}; {at_paper_scale}" if at_paper_scale else here
-
-
-def _limits(found: MarkedSentence, link: Link) -> Iterable[str]:
-    """Yield the errata that touch a sentence, and departures in the regime, as Markdown."""
-    if found.errata:
-        named = (
-            f"{link(each.claim, found.sentence.study)} (as printed: {each.verdict})"
-            for each in found.errata
-        )
-        yield f"{ERRATA_BESIDE} {', '.join(named)}"
-    for departure, reason in found.departures_in_regime:
-        yield escape_markdown(f"{DEPARTS_IN} {departure}. {reason}".strip())
-
-
-def _scale_lines(scales: list[str], of_paper: str) -> list[str]:
-    """Return the lines that say what the numbers at the marks mean, in their order.
-
-    The paper's scale is told where it is larger.
-    """
-    if not scales:
-        return []
-    numbered = "; ".join(
-        f"<sup>{at}</sup> {escape_markdown(scale)}" for at, scale in enumerate(scales, 1)
-    )
-    larger = escape_markdown(of_paper[:1].upper() + of_paper[1:])
-    return [f"Judged at this scale: {numbered}. {larger}".strip(), ""]
-
-
-def deciding_claims(found: MarkedSentence, link: Link) -> str:
-    """Return the claims that decide a sentence, and how much of each holds, or why none does."""
-    why, study = found.sentence.why, found.sentence.study
-    if not found.verdicts:
-        return why or f"see {study}"
-    claims = ", ".join(
-        link(claim, study) + (f" ({escape_markdown(words)})" if words else "")
-        for claim, words in found.claims_with_remarks
-    )
-    return Markdown(f"{escape_markdown(why)} See {claims}." if why else claims)
 
 
 def count_marks(
@@ -327,9 +213,130 @@ def count_marks(
     elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, dict[Mark, int]]:
     """Return how many sentences of each version have each mark."""
-    found = {}
-    for abstract in registry.abstracts:
-        marked = mark_sentences(registry, abstract, verdicts, elsewhere)
-        marks = Counter(each.mark for each in marked)
-        found[abstract.version] = {name: marks[name] for name in MARKS}
-    return found
+    found = {
+        each.version: [*mark_sentences(registry, each.sentences, verdicts, elsewhere)]
+        for each in registry.abstracts
+    }
+    return {
+        version: {mark: sum(each.mark == mark for each in sentences) for mark in MARKS}
+        for version, sentences in found.items()
+    }
+
+
+def departures_in_scale(found: Iterable[MarkedSentence]) -> str:
+    """Return the departures of all sentences in scale, each setting once, in words."""
+    departures = (part for each in found for part in each.departures if not part.is_regime)
+    return "; ".join(map(str, merge_departures(departures)))
+
+
+def both_scales(here: str, at_paper_scale: str) -> str:
+    """Return a verdict or mark, and behind it that at the paper's scale, if there is one."""
+    return f"here: {here}; {at_paper_scale}" if at_paper_scale else here
+
+
+def abstract_lines(
+    registry: Registry,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
+    link: Link = lambda claim, _: claim,
+) -> list[str]:
+    """Return a paper's abstract as Markdown, a table for every version, see `sentences_by_version`.
+
+    The study's rules of robustness come first. A mark on training has the number of the scale at
+    which it was judged; lines below the table tell the scales, and settings that depart from the
+    paper's in size. The last line tells over what intervals do not generalise.
+    `link` makes the text or Markdown that is shown for a claim.
+    """
+    paper = registry.scale_of_paper
+    return _MARKDOWN.render(
+        registry=registry,
+        versions=sentences_by_version(registry, verdicts, elsewhere),
+        link=link,
+        paper=paper[:1].upper() + paper[1:],
+    ).splitlines()
+
+
+def _escape_bars(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+_ENVIRONMENT = Environment(
+    trim_blocks=True,
+    lstrip_blocks=True,
+    finalize=lambda text: text if isinstance(text, Markdown) else escape_markdown(str(text)),
+)
+_FILTERS: dict[str, Callable[..., str]] = {
+    "cell": _escape_bars,
+    "plain": without_latex,
+    "smaller": departures_in_scale,
+}
+_ENVIRONMENT.filters |= _FILTERS
+_MARKDOWN = _ENVIRONMENT.from_string(
+    """\
+{% for rule in registry.rules_of_robustness %}
+{{ rule }}
+
+{% endfor %}
+{% for version, sentences in versions.items() %}
+{% set scales = sentences | map(attribute="scales") | sum(start=[]) | unique | list %}
+| the abstract, {{ version | cell }} |  | decided by |
+| --- | --- | --- |
+{% for each in sentences %}
+| {{ each.sentence.words | plain | cell }} | {% filter cell %}
+{% if each.at_paper_scale %}here: {% endif %}
+{% if each.mark in UNJUDGED %}{{ each.mark -}}
+{% else %}**{{ each.mark or "judged there" }}**{% endif %}
+{% if each.is_rest_open %}{{ REST_OPEN }}{% endif %}
+{% for scale in each.scales %}
+{% if loop.first %} <sup>{% endif %}{{ scales.index(scale) + 1 }}
+{%- if loop.last %}</sup>{% else %}, {% endif %}
+{% endfor %}
+{% if each.plain %}: {{ each.plain }}{% endif %}
+{% if each.at_paper_scale %}; {{ each.at_paper_scale }}{% endif %}
+{% endfilter %} | {% filter cell %}
+{% if each.verdicts %}
+{% if each.sentence.why %}{{ each.sentence.why }} See {% endif %}
+{% for claim, words in each.claims_with_remarks %}
+{{ link(claim, each.sentence.study) }}{% if words %} ({{ words }}){% endif %}
+{% if not loop.last %}, {% endif %}
+{% endfor %}
+{% if each.sentence.why %}.{% endif %}
+{% else %}
+{{ each.sentence.why or "see " ~ each.sentence.study -}}
+{% endif %}
+{% for erratum in each.errata %}
+{% if loop.first %}<br>{{ ERRATA_BESIDE }} {% else %}, {% endif %}
+{{ link(erratum.claim, each.sentence.study) }} (as printed: {{ erratum.verdict }})
+{%- endfor %}
+{% for departure, reason in each.departures_in_regime %}
+<br>{{ DEPARTS_IN }} {{ departure }}.{% if reason %} {{ reason }}{% endif %}
+{% endfor %}
+{% endfilter %} |
+{% endfor %}
+
+{% if scales %}
+Judged at this scale: {% for scale in scales %}
+<sup>{{ loop.index }}</sup> {{ scale }}{% if not loop.last %}; {% endif %}
+{% endfor %}.{% if paper %} {{ paper }}{% endif %}
+
+
+{% endif %}
+{% if sentences | smaller %}
+{{ OTHER_SCALE }} {{ sentences | smaller }}.
+
+{% endif %}
+{% endfor %}
+{% if registry.limit_of_intervals %}
+{{ registry.limit_of_intervals }}
+
+{% endif %}
+""",
+    globals={
+        "UNJUDGED": UNJUDGED,
+        "REST_OPEN": REST_OPEN,
+        "ERRATA_BESIDE": ERRATA_BESIDE,
+        "DEPARTS_IN": DEPARTS_IN,
+        "OTHER_SCALE": OTHER_SCALE,
+    },
+)
+"""The abstract as Markdown."""

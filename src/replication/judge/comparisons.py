@@ -1,6 +1,6 @@
 """Numbers of a claim's comparisons: the declared test of each, with uncorrected p values."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,18 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replication.base.errors import InputError, UnmeasurableError
-from replication.judge.statistics import (
-    pooled_std,
-    sign_interval,
-    sign_test_above,
-    sign_test_below,
-    t_interval,
-    t_test_above,
-    t_test_below,
-    welch_beyond,
-    welch_equivalence,
-    welch_interval,
-)
+from replication.judge.statistics import difference_of, mean_of, median_of, pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS
 from replication.study.claims import Bounds, Equivalence, Interval, Published, Statistical, Test
 from replication.study.evidence import words_of
@@ -72,17 +61,20 @@ def without_diverged(
     number that was taken away diverged. If a number that is of no seed depends on such a training,
     the error is an UnmeasurableError.
     """
-    if not pd.api.types.is_numeric_dtype(evidence["value"]):
+    values = evidence["value"]
+    if not pd.api.types.is_numeric_dtype(values):
         return evidence
     keys = [name for name in ("cell", "sample", "seed") if name in evidence]
-    if left is None:
-        seeds = {seed for each in lost.values() for seed in each}
-        is_lost = [seed in seeds for seed in evidence.get("seed", ())] or [True] * len(evidence)
+    if left is not None:
+        others = left.drop_duplicates(keys, keep="last")[[*keys, "value"]]
+        # A number that there is no more, or that is not finite, differs from itself.
+        known = evidence[keys].merge(others, how="left", on=keys)["value"]
+        is_lost = known.to_numpy() != values.to_numpy()
+    elif "seed" in evidence:
+        is_lost = evidence["seed"].isin([*set().union(*lost.values())]).to_numpy()
     else:
-        known = dict(zip(_places(left, keys), left["value"], strict=True))
-        places = zip(_places(evidence, keys), evidence["value"], strict=True)
-        is_lost = [known.get(place) != value for place, value in places]
-    if not any(is_lost):
+        is_lost = np.ones(len(evidence), dtype=bool)
+    if not is_lost.any():
         return evidence
     if "seed" not in evidence:
         raise UnmeasurableError(diverged_in_words(lost))
@@ -90,27 +82,23 @@ def without_diverged(
         " and ".join(name for name, seeds in lost.items() if gone and seed in seeds)
         for seed, gone in zip(evidence["seed"], is_lost, strict=True)
     ]
-    return evidence.assign(value=evidence["value"].mask(np.array(is_lost)), diverged=where)
+    return evidence.assign(value=values.mask(is_lost), diverged=where)
 
 
-def _places(evidence: pd.DataFrame, keys: list[str]) -> list[tuple[Any, ...]]:
-    return [*evidence[keys].itertuples(index=False, name=None)]
-
-
-def sample_sizes(evidence: pd.DataFrame) -> list[int]:
-    """Return the number of seeds of each sample; none for the theory."""
-    return [part["seed"].nunique() for part in _parts(evidence)]
-
-
-def _parts(evidence: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the evidence of each sample; none for the theory."""
+def samples_of(evidence: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the evidence of each sample of seeds; none for the theory."""
     if "seed" not in evidence:
         return []
     return [part for _, part in evidence.groupby("sample")] if "sample" in evidence else [evidence]
 
 
-def compare_cells(judged: Judged) -> Iterator[Numbers]:
-    """Yield the numbers of each `Comparison`, with uncorrected p values or the decision.
+def sample_sizes(evidence: pd.DataFrame) -> list[int]:
+    """Return the number of seeds of each sample; none for the theory."""
+    return [part["seed"].nunique() for part in samples_of(evidence)]
+
+
+def compare_cells(judged: Judged) -> list[Numbers]:
+    """Return the numbers of each `Comparison`, with uncorrected p values or the decision.
 
     A cell that cannot be compared, as after a training that diverged, has the reason in place of
     numbers, under the name `UNMEASURED`.
@@ -122,34 +110,67 @@ def compare_cells(judged: Judged) -> Iterator[Numbers]:
     claim, test, evidence, robustness = judged
     if UNMEASURED in evidence:
         raise UnmeasurableError(str(evidence[UNMEASURED].item()))
-    compare, columns = _KINDS[type(test)]
-    if missing := sorted({*columns} - {*evidence.columns}):
+    _check_evidence(judged)
+    # A statement of the theory is one about all cases, whatever their names.
+    texts = robustness if isinstance(test, Statistical) else ()
+    found = [
+        {
+            "cell": str(cell),
+            "is_robustness": any(text in str(cell) for text in texts),
+            **_compare_cell(test, rows, f"claim {claim}, {cell}"),
+        }
+        for cell, rows in evidence.groupby("cell", sort=False)
+    ]
+    if all(cell["is_robustness"] for cell in found):
+        raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
+    if all(cell["is_robustness"] or UNMEASURED in cell for cell in found):
+        raise UnmeasurableError(reasons_of(found))
+    return found
+
+
+def reasons_of(cells: Sequence[Numbers]) -> str:
+    """Return why comparisons without a number have none; empty if all have one."""
+    return "; ".join(cell[UNMEASURED] for cell in cells if UNMEASURED in cell)
+
+
+def _check_evidence(judged: Judged) -> None:
+    """Refuse a table that the test cannot use, and seeds that do not suffice."""
+    claim, test, evidence, _ = judged
+    _, keys, values = _KINDS[type(test)]
+    try:
+        numbers = dict.fromkeys(values, float) | ({"seed": int} if "seed" in keys else {})
+        evidence.astype(numbers).set_index(keys, verify_integrity=True)
+        is_whole = evidence[keys].notna().all(axis=None)
+    except (KeyError, TypeError, ValueError):
+        is_whole = False
+    if not is_whole:
         raise InputError(
-            f"claim {claim}: its evidence lacks {', '.join(missing)}; a test of"
-            f" the kind {test.kind} needs the columns {', '.join(columns)}"
+            f"claim {claim}: a test of the kind {test.kind} needs evidence with numbers in the"
+            f" columns {', '.join(values)}, and one row for each {', '.join(keys)}"
         )
     if evidence.empty:
         raise UnmeasurableError("nothing was found to measure")
-    _check_values(judged)
-    is_over_seeds = isinstance(test, Statistical)
-    names = evidence["cell"].unique()
-    # A statement of the theory is one about all cases, whatever their names.
-    texts = robustness if is_over_seeds else ()
-    beside = {name for name in names if any(text in str(name) for text in texts)}
-    if len(beside) == len(names):
-        raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
-    for cell, rows in evidence.groupby("cell", sort=False):
-        try:
-            if is_over_seeds:
-                _check_numbers(rows)
-            found = compare(test, rows)
-        except UnmeasurableError as error:
-            if not is_over_seeds:
-                raise UnmeasurableError(f"in '{cell}' {error.message}") from error
-            found = {UNMEASURED: f"'{cell}' is not measured, as {error.message}"}
-        except InputError as error:
-            raise InputError(f"claim {claim}, {cell}: {error.message}") from error
-        yield {"cell": str(cell), "is_robustness": cell in beside, **found}
+    for part in samples_of(evidence):
+        seeds = part.groupby("cell")["seed"].nunique()
+        if len(set(seeds)) > 1:
+            raise UnmeasurableError("its comparisons have different numbers of seeds")
+        if isinstance(test, Statistical) and seeds.iloc[0] < 2:
+            raise UnmeasurableError(
+                f"claim {claim} has 1 seed, but a test over seeds needs 2, and a verdict"
+                f" {FEWEST_SEEDS}; add seeds to its experiments"
+            )
+
+
+def _compare_cell(test: Test, rows: pd.DataFrame, where: str) -> Numbers:
+    compare, _, _ = _KINDS[type(test)]
+    try:
+        if isinstance(test, Statistical):
+            _check_numbers(rows)
+        return compare(test, rows.sort_values("seed") if "seed" in rows else rows)
+    except UnmeasurableError as error:
+        return {UNMEASURED: f"'{rows['cell'].iloc[0]}' is not measured, as {error.message}"}
+    except InputError as error:
+        raise InputError(f"{where}: {error.message}") from error
 
 
 def _check_numbers(rows: pd.DataFrame) -> None:
@@ -175,65 +196,44 @@ def _lost_in_words(rows: pd.DataFrame) -> str:
     return " and ".join(reasons)
 
 
-def _check_values(judged: Judged) -> None:
-    """Refuse evidence that is no number, several values of a seed, and unequal seeds."""
-    claim, test, evidence, _ = judged
-    for name in ("cell", "seed", "sample"):
-        if name in evidence and evidence[name].isna().any():
-            raise InputError(f"claim {claim}: a row of its evidence has no {name}")
-    for name in ("value", "seed"):
-        if name in evidence and not pd.api.types.is_numeric_dtype(evidence[name]):
-            raise InputError(f"claim {claim}: a {name} of its evidence is no number")
-    if "sample" in evidence and not isinstance(test, Equivalence):
-        raise InputError(f"claim {claim}: only an equivalence compares samples")
-    for part in _parts(evidence):
-        if part.duplicated(["cell", "seed"]).any():
-            raise InputError(f"claim {claim}: a seed has several values in one comparison")
-        seeds = part.groupby("cell")["seed"].nunique()
-        if len(set(seeds)) > 1:
-            raise UnmeasurableError("its comparisons have different numbers of seeds")
-        if isinstance(test, Statistical) and seeds.iloc[0] < 2:
-            raise UnmeasurableError(
-                f"claim {claim} has 1 seed, but a test over seeds needs 2, and a verdict"
-                f" {FEWEST_SEEDS}; add seeds to its experiments"
-            )
-
-
 def _compare_with_bounds(test: Bounds, rows: pd.DataFrame) -> Numbers:
-    return _check_range(_only_value(rows, "value"), test.lower, test.upper)
+    return _check_range(float(rows["value"].item()), test.lower, test.upper)
 
 
 def _compare_with_published(test: Published, rows: pd.DataFrame) -> Numbers:
-    difference = _only_value(rows, "value") - _only_value(rows, "published")
+    difference = float(rows["value"].item()) - float(rows["published"].item())
     return _check_range(difference, -test.tolerance, test.tolerance)
 
 
 def _check_range(value: float, lower: float | None, upper: float | None) -> Numbers:
+    if not np.isfinite(value):
+        raise InputError("is not a finite number")
     inside = (lower is None or value >= lower) and (upper is None or value <= upper)
     decision = "holds" if inside else "fails"
     return {"estimate": value, "lower": lower, "upper": upper, "decision": decision}
 
 
 def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
-    rows, matters = rows.sort_values("seed"), test.smallest_effect or 0.0
-    test_above, test_below, interval = _BY_CENTER[test.center]
+    matters = test.smallest_effect or 0.0
     values = rows["value"].to_numpy(np.float64)
+    is_median = test.center == "median"
+    center = median_of(values) if is_median else mean_of(values)
+    bounds = {s: each for s, each in ((1, test.lower), (-1, test.upper)) if each is not None}
+    needed = {sign: bound + sign * matters for sign, bound in bounds.items()}
+    sign, bound = next(iter(bounds.items()))
 
     def p(sign: int, place: float) -> float:
         """Return p of the center lying above a place, or below it if the sign is -1."""
-        return (test_above if sign > 0 else test_below)(values, place)
+        return center.p_above(place) if sign > 0 else center.p_below(place)
 
-    bounds = {s: each for s, each in ((1, test.lower), (-1, test.upper)) if each is not None}
-    needed = {sign: bound + sign * matters for sign, bound in bounds.items()}
-    sign, bound = next((sign, float(bound or 0)) for sign, bound in bounds.items())
     against = [p(-sign, place - 2 * sign * matters) for sign, place in needed.items()]
     numbers: Numbers = {
-        "estimate": float(np.median(values) if test.center == "median" else values.mean()),
-        "interval": lambda level: interval(values, level),
+        "estimate": float(np.median(values) if is_median else values.mean()),
+        "interval": center.interval,
         "ends": len(bounds),
         "lower": needed.get(1),
         "upper": needed.get(-1),
-        "bound": bound if len(bounds) == 1 else None,
+        "bound": float(bound) if len(bounds) == 1 else None,
         "effect": _standardised_distance(values, bound),
         "p": max(p(*each) for each in needed.items()),
         "p_against": min(1, len(bounds) * min(against)),
@@ -244,47 +244,31 @@ def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
     return numbers
 
 
-_BY_CENTER = {
-    "mean": (t_test_above, t_test_below, t_interval),
-    "median": (sign_test_above, sign_test_below, sign_interval),
-}
-"""Tests and interval of an `Interval`, by its center: above, below, interval."""
-
-
 def _test_equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
-    rows = rows.sort_values("seed")
     ours, paper = (
         rows.loc[rows["sample"] == name, "value"].to_numpy(np.float64) for name in ("ours", "paper")
     )
     margin = test.margin * pooled_std(ours, paper)
-    difference = float(ours.mean()) - float(paper.mean())
+    apart, difference = difference_of(ours, paper), float(ours.mean()) - float(paper.mean())
     return {
         "estimate": difference,
-        "interval": lambda confidence: welch_interval(ours, paper, confidence),
+        "interval": apart.interval,
         "ends": 2,
         "lower": -margin,
         "upper": margin,
         "effect": difference * test.margin / margin if _seeds_differ(ours, paper) else None,
-        "p": welch_equivalence(ours, paper, margin),
-        "p_against": min(1, 2 * welch_beyond(ours, paper, margin)),
+        "p": apart.p_within(margin),
+        "p_against": min(1, 2 * apart.p_beyond(margin)),
     }
 
 
-_KINDS: dict[type, tuple[Callable[[Any, pd.DataFrame], Numbers], tuple[str, ...]]] = {
-    Bounds: (_compare_with_bounds, ("cell", "value")),
-    Published: (_compare_with_published, ("cell", "value", "published")),
-    Interval: (_test_interval, ("cell", "seed", "value")),
-    Equivalence: (_test_equivalence, ("cell", "sample", "seed", "value")),
+_KINDS: dict[type, tuple[Callable[[Any, pd.DataFrame], Numbers], list[str], list[str]]] = {
+    Bounds: (_compare_with_bounds, ["cell"], ["value"]),
+    Published: (_compare_with_published, ["cell"], ["value", "published"]),
+    Interval: (_test_interval, ["cell", "seed"], ["value"]),
+    Equivalence: (_test_equivalence, ["cell", "sample", "seed"], ["value"]),
 }
-
-
-def _only_value(rows: pd.DataFrame, column: str) -> float:
-    if len(rows) != 1:
-        raise InputError(f"has {len(rows)} values, expected one")
-    value = float(rows[column].iloc[0])
-    if not np.isfinite(value):
-        raise InputError("is not a finite number")
-    return value
+"""Function, columns that tell rows apart, and columns of numbers of each kind of test."""
 
 
 def _standardised_distance(values: Floats, bound: float) -> float | None:

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replication.base.errors import InputError
-
 Floats = NDArray[np.float64]
 
 
@@ -18,9 +16,9 @@ def hochberg(p_values: ArrayLike) -> Floats:
     has to pass (an intersection-union test). Otherwise the parts whose adjusted p is at most a
     level contain a wrong one with at most that probability, if the tests are independent or help
     each other (Hochberg 1988, Biometrika 75, 800).
-    The result has the same order. A p outside [0, 1] raises an InputError.
+    The result has the same order.
     """
-    p = _p_values(p_values)
+    p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p)[::-1]
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum.accumulate(p[order] * np.arange(1, p.size + 1))
@@ -40,7 +38,7 @@ def correct_p_values(claims: Sequence[ArrayLike], levels: Sequence[float]) -> li
     Each claim has p of its comparisons, at least one, and its level, the probability of a wrong
     decision. The adjusted p have the same order and are at most 1.
     """
-    worst = [float(np.max(_p_values(p))) for p in claims]
+    worst = [float(np.max(p)) for p in claims]
     left = len(claims)
     factors = [0] * left
     for index in sorted(range(len(claims)), key=worst.__getitem__):
@@ -52,12 +50,3 @@ def correct_p_values(claims: Sequence[ArrayLike], levels: Sequence[float]) -> li
         np.minimum((factor or left) * hochberg(p), 1)
         for p, factor in zip(claims, factors, strict=True)
     ]
-
-
-def _p_values(values: ArrayLike) -> Floats:
-    p = np.asarray(values, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError(
-            f"a family of tests needs a list of p values from 0 to 1, not {p.tolist()}"
-        )
-    return p

@@ -12,6 +12,7 @@ comparisons pass.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Annotated, Literal
 
 import numpy as np
@@ -25,10 +26,11 @@ from replication.judge.comparisons import (
     Judged,
     Numbers,
     compare_cells,
+    reasons_of,
     sample_sizes,
 )
 from replication.judge.corrections import correct_p_values
-from replication.judge.statistics import Limits, resolution
+from replication.judge.statistics import resolution
 from replication.judge.verdicts import (
     FEWEST_SEEDS,
     PROBABILITY,
@@ -61,27 +63,7 @@ class Family(Strict):
 def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
     """Return the verdict on one claim, given a table for each claim of its family; see `judge`."""
     pairs = zip(family.tests.items(), evidence, strict=True)
-    members = [Judged(*item, table, family.robustness) for item, table in pairs]
-    return _judge(members, list(map(_compare_if_usable, members)))[family.claim]
-
-
-def _compare_if_usable(judged: Judged) -> list[Numbers] | str:
-    """Return a claim's comparisons, or the reason why its test cannot use the evidence.
-
-    One claim with a wrong table then leaves the others of its family their verdicts.
-    """
-    try:
-        return _compare(judged)
-    except InputError as error:
-        return WrongTableError(error.message).message
-
-
-def _compare(judged: Judged) -> list[Numbers] | str:
-    """Return a claim's comparisons, or the reason why it is not tested."""
-    try:
-        return list(compare_cells(judged))
-    except UnmeasurableError as error:
-        return error.message
+    return judge([Judged(*item, table, family.robustness) for item, table in pairs])[family.claim]
 
 
 def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
@@ -89,109 +71,90 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
 
     Comparisons that could not be measured are named, and count as open: with them a claim holds in
     part at most, and the others of its family are corrected as if they had been measured. A claim
-    that could not be measured, or whose evidence is too little for its test, is not tested and
-    counts for nothing in the correction of the others; so do comparisons for robustness, which are
-    corrected within their claim.
-
-    Raises:
-        InputError: if evidence lacks a column, or is not what the test is about.
+    that could not be measured, or whose evidence is too little for its test, or is a table that its
+    test cannot use, is not tested and counts for nothing in the correction of the others; so do
+    comparisons for robustness, which are corrected within their claim.
     """
-    return _judge(family, list(map(_compare, family)))
-
-
-def _judge(
-    family: Sequence[Judged], comparisons: Sequence[list[Numbers] | str]
-) -> dict[str, Verdict]:
-    """Return the verdicts on claims, given the comparisons of each or why it is not tested."""
-    compared: dict[str, list[Numbers]] = {}
     untested: dict[str, str] = {}
-    for judged, made in zip(family, comparisons, strict=True):
-        cells = [] if isinstance(made, str) else made
-        known = [cell for cell in cells if UNMEASURED not in cell]
-        if all(cell["is_robustness"] for cell in known):
-            untested[judged.claim] = made if isinstance(made, str) else _reasons(cells)
-            cells = []
-        # What was lost answers no question, and the others are corrected as if it had been asked.
-        asked = {name: 1.0 for name in QUESTIONS if any(name in cell for cell in known)}
-        compared[judged.claim] = [asked | cell for cell in cells]
-    counted = [[each for each in cells if not each["is_robustness"]] for cells in compared.values()]
-    _correct(counted, [judged.test for judged in family])
+    compared: dict[str, list[Numbers]] = {}
     for judged in family:
-        beside = [cell for cell in compared[judged.claim] if cell["is_robustness"]]
-        _correct([beside], [judged.test])
-    size = sum(any("p" in cell for cell in cells) for cells in counted)
+        try:
+            cells = compare_cells(judged)
+        except UnmeasurableError as error:
+            untested[judged.claim] = error.message
+        except InputError as error:
+            untested[judged.claim] = WrongTableError(error.message).message
+        else:
+            # What was lost answers no question; the others are corrected as if it had been asked.
+            asked = {name: 1.0 for name in QUESTIONS if any(name in cell for cell in cells)}
+            compared[judged.claim] = [asked | cell for cell in cells]
+    tests = {judged.claim: judged.test for judged in family}
+    counted = [
+        (tests[claim], [cell for cell in cells if not cell["is_robustness"]])
+        for claim, cells in compared.items()
+    ]
+    _correct(counted)
+    for claim, cells in compared.items():
+        _correct([(tests[claim], [cell for cell in cells if cell["is_robustness"]])])
+    size = sum(any("p" in cell for cell in cells) for _, cells in counted)
     return {
-        judged.claim: Verdict.without_evidence(judged.claim, untested[judged.claim])
-        if judged.claim in untested
-        else _verdict(judged, compared[judged.claim], size)
+        judged.claim: _verdict(judged, compared[judged.claim], size)
+        if judged.claim in compared
+        else Verdict.without_evidence(judged.claim, untested[judged.claim])
         for judged in family
     }
 
 
-def _reasons(cells: Sequence[Numbers]) -> str:
-    """Return why comparisons without a number have none."""
-    return "; ".join(cell[UNMEASURED] for cell in cells if UNMEASURED in cell)
-
-
-def _correct(compared: Sequence[list[Numbers]], tests: Sequence[Test]) -> None:
+def _correct(family: Sequence[tuple[Test, list[Numbers]]]) -> None:
     """Correct the p values of each question over the claims of a family.
 
     Each comparison keeps the factor by which a question's p grew, under the p's name and "grew".
     """
+    tested = [(test, cells) for test, cells in family if isinstance(test, Statistical)]
     for name in QUESTIONS:
         asked = [
-            (test, cells)
-            for test, found in zip(tests, compared, strict=True)
-            if isinstance(test, Statistical) and (cells := [c for c in found if name in c])
+            (test.level, found)
+            for test, cells in tested
+            if (found := [cell for cell in cells if name in cell])
         ]
-        levels = [test.level for test, _ in asked]
-        grown = correct_p_values([[cell[name] for cell in cells] for _, cells in asked], levels)
-        for (_, cells), p_values in zip(asked, grown, strict=True):
-            for cell, p in zip(cells, p_values, strict=True):
-                cell[f"{name} grew"] = p / cell[name] if cell[name] else 1.0
-                cell[name] = float(p)
+        p_values = [[cell[name] for cell in cells] for _, cells in asked]
+        grown = correct_p_values(p_values, [level for level, _ in asked])
+        for cell, p in zip(chain(*(cells for _, cells in asked)), chain(*grown), strict=True):
+            cell[f"{name} grew"] = p / cell[name] if cell[name] else 1.0
+            cell[name] = float(p)
 
 
 def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verdict:
     claim, test, evidence, _ = judged
     samples = sample_sizes(evidence)
     comparisons = [_comparison(test, cell) for cell in cells if UNMEASURED not in cell]
-    found = Verdict(
-        claim=claim,
-        verdict=outcome(test, comparisons),
-        summary=summary_sentence(comparisons),
-        seeds=min(samples, default=0),
-        comparisons=comparisons,
-    )
+    counted = comparisons_that_count(comparisons)
+    seeds, reached = min(samples, default=0), None
+    found, summary = outcome(test, comparisons), summary_sentence(comparisons)
     if isinstance(test, Statistical):
-        found = _of_enough_seeds(found)
-        is_median = isinstance(test, Interval) and test.center == "median"
-        if found.verdict != "not tested" and not is_median:
+        if why := _too_few_seeds(seeds, counted):
+            found, summary = "not tested", f"{why}; {summary}"
+        elif not (isinstance(test, Interval) and test.center == "median"):
             error = sum(1 / size for size in samples) ** 0.5
             dof, level = sum(samples) - len(samples), test.level / tested_together
-            reached = resolution(error, dof, level, len(found.counted), PROBABILITY)
-            found = found.model_copy(update={"resolution": reached})
-    lost = [cell for cell in cells if UNMEASURED in cell]
-    if not lost:
-        return found
-    # A comparison without a number does not hold.
-    is_less = found.verdict == "replicated" and not all(cell["is_robustness"] for cell in lost)
-    said: Outcome = "in part" if is_less else found.verdict
-    summary = f"{found.summary}; {_reasons(lost)}"
-    return found.model_copy(update={"verdict": said, "summary": summary})
+            reached = resolution(error, dof, level, len(counted), PROBABILITY)
+    if lost := reasons_of(cells):
+        # A comparison without a number does not hold.
+        is_less = any(UNMEASURED in cell and not cell["is_robustness"] for cell in cells)
+        found = "in part" if found == "replicated" and is_less else found
+        summary = f"{summary}; {lost}"
+    return Verdict(
+        claim=claim, verdict=found, summary=summary, seeds=seeds, resolution=reached,
+        comparisons=comparisons,
+    )  # fmt: skip
 
 
-def _of_enough_seeds(found: Verdict) -> Verdict:
-    """Return a verdict over seeds, or that there is none if these are too few or do not differ."""
-    same = [item.cell for item in found.counted if item.effect is None]
-    if found.seeds < FEWEST_SEEDS:
-        why = f"{found.seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}"
-    elif same:
-        why = f"the seeds of '{same[0]}' do not differ"
-    else:
-        return found
-    summary = f"{why}; {found.summary}"
-    return found.model_copy(update={"verdict": "not tested", "summary": summary})
+def _too_few_seeds(seeds: int, comparisons: Sequence[Comparison]) -> str:
+    """Return why seeds make no verdict, if they are too few or do not differ."""
+    if seeds < FEWEST_SEEDS:
+        return f"{seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}"
+    same = [item.cell for item in comparisons if item.effect is None]
+    return f"the seeds of '{same[0]}' do not differ" if same else ""
 
 
 def _comparison(test: Test, cell: Numbers) -> Comparison:
@@ -199,22 +162,20 @@ def _comparison(test: Test, cell: Numbers) -> Comparison:
     known = {name: cell[name] for name in Comparison.model_fields if name in cell}
     if not isinstance(test, Statistical):
         return Comparison(**known)
-    decision = _decision(test, cell)
-    asked = [name for name, answer in QUESTIONS.items() if answer == decision] or [*QUESTIONS]
-    grown = {name: cell[f"{name} grew"] for name in asked if name in cell}
-    if "p_against" in grown:
-        # Its p counts both ends of a range.
-        grown["p_against"] *= cell["ends"]
-    confidence = 1 - 2 * test.level / max(2 * test.level, *grown.values())
-    limits: Limits = cell["interval"](confidence)
-    ends = {name: end for name, end in limits._asdict().items() if np.isfinite(end)}
-    return Comparison(**known, **ends, confidence=confidence, decision=decision)
-
-
-def _decision(test: Statistical, cell: Numbers) -> Decision:
-    """Return the decision of the first question that is answered with yes."""
+    # The first question that is answered with yes.
     answered = (answer for name, answer in QUESTIONS.items() if cell.get(name, 1) <= test.level)
-    return next(answered, "open")
+    decision = next(answered, "open")
+    asked = [name for name, answer in QUESTIONS.items() if answer == decision] or [*QUESTIONS]
+    # The p of the opposite counts both ends of a range.
+    grown = [
+        cell[f"{name} grew"] * (cell["ends"] if name == "p_against" else 1)
+        for name in asked
+        if name in cell
+    ]
+    confidence = 1 - 2 * test.level / max(2 * test.level, *grown)
+    limits = cell["interval"](confidence)._asdict()
+    ends = {name: end for name, end in limits.items() if np.isfinite(end)}
+    return Comparison(**known, **ends, confidence=confidence, decision=decision)
 
 
 def outcome(test: Test, comparisons: Sequence[Comparison]) -> Outcome:

@@ -65,20 +65,19 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
     found = {verdict.claim: verdict for verdict in verdicts}
     rows = []
     for claim in registry.claims:
-        texts = claim.model_dump(include={*COLUMNS})
         reason = claim.not_tested or "not judged"
         verdict = found.get(claim.id) or Verdict.without_evidence(claim.id, reason)
         rows.append(
-            {
-                **{name: text or "" for name, text in texts.items()},
+            claim.model_dump()
+            | verdict.model_dump()
+            | {
                 "note": claim.remarks,
-                **verdict.model_dump(include={"claim", "verdict", "summary", "seeds"}),
                 "scale": registry.scale_of(claim, verdict.seeds),
                 "comparisons": len(verdict.counted),
                 "holding": verdict.holding,
             }
         )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).fillna("")
 
 
 def refuse_wrong_tables(registry: Registry, verdicts: Iterable[Verdict]) -> None:
@@ -99,8 +98,8 @@ def refuse_wrong_tables(registry: Registry, verdicts: Iterable[Verdict]) -> None
 
 def counts(card: pd.DataFrame) -> dict[Outcome, int]:
     """Return the number of claims of every verdict, in the order of `OUTCOMES`."""
-    found = card["verdict"].value_counts()
-    return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
+    verdicts = [*card["verdict"]]
+    return {outcome: verdicts.count(outcome) for outcome in OUTCOMES}
 
 
 def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
@@ -109,25 +108,24 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
     A user's own claims have a table of their own, and are not counted.
     """
     card = scorecard(registry, verdicts)
-    found = {verdict.claim: verdict for verdict in verdicts}
-    is_own = card["kind"] == "own"
-    judged = counts(card[~is_own])
-    totals = [(f"**{name}**", str(n), OUTCOMES[name]) for name, n in judged.items() if n]
-    header = ("id", "paper", "claim", "verdict", "result", "scale", "note")
-    columns = ["claim", "where", "statement", "verdict", "summary", "scale", "note"]
-    other = [registry.at_paper_scale.get(claim, "") for claim in card["claim"]]
-    card["verdict"] = [*map(both_scales, card["verdict"], other)]
-    own = table(header, card[is_own][columns].to_numpy())
+    totals = counts(card[card["kind"] != "own"])
     lines = [
         f"# Verdicts on {escape_markdown(registry.title)}",
         "",
-        *abstract_lines(registry, found),
-        *table(("verdict", "claims", "meaning"), totals),
+        *abstract_lines(registry, {verdict.claim: verdict for verdict in verdicts}),
+        *table(
+            ("verdict", "claims", "meaning"),
+            [(f"**{name}**", str(n), OUTCOMES[name]) for name, n in totals.items() if n],
+        ),
         "",
-        *table(header, card[~is_own][columns].to_numpy()),
-        "",
-        *(("## A user's own claims, not counted above", "", *own, "") if is_own.any() else ()),
     ]
+    other = card["claim"].map(registry.at_paper_scale.get).fillna("")
+    card["verdict"] = [*map(both_scales, card["verdict"], other)]
+    header = ("id", "paper", "claim", "verdict", "result", "scale", "note")
+    columns = ["claim", "where", "statement", "verdict", "summary", "scale", "note"]
+    for is_own, rows in card.groupby(card["kind"] == "own"):
+        lines += ["## A user's own claims, not counted above", ""] if is_own else []
+        lines += [*table(header, rows[columns].to_numpy()), ""]
     return "\n".join(lines)
 
 

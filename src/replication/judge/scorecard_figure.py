@@ -1,5 +1,6 @@
 """The figure of the scorecard: the sentences of an abstract, and how far each of them holds."""
 
+import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -31,10 +32,10 @@ class Scorecard(Figure):
 def sentences_of(registry: Registry) -> list[dict[str, Any]]:
     """Return the sentences of all abstracts as plain data, each once.
 
-    These are version and words, the numbers of the claims that decide the sentence, with a test
-    and without, what each says, and the late ones; the study, or the mark with its reason, if no
-    claim decides it; the plain line and the claims that it cites, errata, and departures in the
-    regime; with a second reference, lines that tell its mark and its verdicts.
+    These are version and words; the claims that decide the sentence, those without a test last; the
+    study, or the mark with its reason, if no claim decides it; the plain line and the claims with a
+    test that it cites, errata, and departures in the regime; with a second reference, lines that
+    tell its mark and its verdicts.
     """
     return [
         {"version": version, **_sentence(registry, each)}
@@ -46,31 +47,35 @@ def sentences_of(registry: Registry) -> list[dict[str, Any]]:
 def _sentence(registry: Registry, sentence: Sentence) -> dict[str, Any]:
     claims = {claim.id: claim for claim in registry.claims}
     deciding = [] if sentence.mark else [claims[name] for name in sentence.claims]
-    departures = registry.departures_of(sentence)
     told = registry.at_paper_scale
     names = {sentence.words: "The sentence", **{name: name for name in sentence.claims}}
     lines = [f"{called} {told[name]}" for name, called in names.items() if name in told]
+    departures = registry.departures_of(sentence)
     return {
-        "words": sentence.words,
-        "claims": [claim.id for claim in deciding if claim.test],
-        "untested": [claim.id for claim in deciding if not claim.test],
-        "says": {claim.id: claim.headline or claim.statement for claim in deciding},
-        "late": [claim.id for claim in deciding if claim.declared_late],
-        "study": sentence.study,
-        "mark": sentence.mark,
-        "why": sentence.why,
-        "plain": sentence.plain,
-        "errata": ", ".join(sentence.errata),
-        **({AT_PAPER_SCALE: "\n".join(lines)} if lines else {}),
+        **sentence.model_dump(include={"words", "study", "mark", "why", "plain"}),
+        "claims": [
+            {
+                "claim": claim.id,
+                "says": claim.headline or claim.statement,
+                "late": claim.declared_late,
+                "is_tested": claim.test is not None,
+            }
+            for claim in sorted(deciding, key=lambda each: each.test is None)
+        ],
         "cited": [name for name in sentence.cited if claims[name].test],
+        "errata": ", ".join(sentence.errata),
         "departs": "; ".join(str(found) for found in departures if found.is_regime),
+        **({AT_PAPER_SCALE: "\n".join(lines)} if lines else {}),
     }
 
 
 def claims_of_sentences(sentences: list[dict[str, Any]]) -> list[str]:
     """Return the claims with a test that decide sentences or that plain lines cite, each once."""
-    named = (claim for each in sentences for claim in (*each["claims"], *each["cited"]))
-    return list(dict.fromkeys(named))
+    named: dict[str, None] = {}
+    for each in sentences:
+        tested = [claim["claim"] for claim in each["claims"] if claim["is_tested"]]
+        named |= dict.fromkeys([*tested, *each["cited"]])
+    return [*named]
 
 
 def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]) -> "pd.DataFrame":
@@ -96,7 +101,7 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
         own = {"version": each["version"], "sentence": at, "words": without_latex(each["words"])}
         # Once for each sentence, as the table is a part of a page, which has to be small.
         once = {name: each[name] for name in ("errata", "departs", AT_PAPER_SCALE) if name in each}
-        once["plain"] = plain_line(each["plain"], each["words"], found)
+        once["plain"] = plain_line(each["plain"], found)
         first, *others = _sentence_rows(each, found)
         rows += [own | once | first, *(own | row for row in others)]
     added = [AT_PAPER_SCALE] * any(AT_PAPER_SCALE in each for each in sentences)
@@ -125,20 +130,19 @@ def _sentence_rows(
 ) -> Iterator[dict[str, Any]]:
     from replication.judge.abstract import joint_mark
 
-    judged = [verdicts[claim] for claim in sentence["claims"]]
-    judged += [Verdict.without_evidence(claim, "no test") for claim in sentence["untested"]]
-    if not judged:
+    if not sentence["claims"]:
         study = sentence["study"]
         says = sentence["why"] or f"This study decides the sentence: {study}."
         yield {"mark": sentence["mark"] or f"{DECIDED_BY}{study}", "says": says}
         return
+    judged = [
+        verdicts.get(claim["claim"]) or Verdict.without_evidence(claim["claim"], "no test")
+        for claim in sentence["claims"]
+    ]
     mark = joint_mark([each.verdict for each in judged])
-    for verdict in judged:
-        own = {
+    for claim, verdict in zip(sentence["claims"], judged, strict=True):
+        own = claim | {
             "mark": mark,
-            "claim": verdict.claim,
-            "says": sentence["says"][verdict.claim],
-            "late": verdict.claim in sentence["late"],
             "verdict": verdict.verdict,
             "holding": verdict.holding,
             "comparisons": len(verdict.counted),
@@ -150,36 +154,24 @@ def _sentence_rows(
 
 def _comparison_row(item: Comparison) -> dict[str, Any]:
     row = item.model_dump(include={"cell", "decision", "estimate", "lower", "upper"})
-    unit = _unit(item)
-    if unit is None or item.low is None or item.high is None:
-        return row
-    ends = [_distance(item, item.low), _distance(item, item.high)]
-    if item.lower is not None and item.upper is not None:
-        # The middle of the range is farther inside than the ends of an interval around it.
-        middle = (item.lower + item.upper) / 2
-        ends += [_distance(item, middle)] if item.low < middle < item.high else []
+    lower = -math.inf if item.lower is None else item.lower
+    upper = math.inf if item.upper is None else item.upper
+    middle, is_range = (lower + upper) / 2, math.isfinite(upper - lower)
+    if is_range:
+        unit = (upper - lower) / 2
     else:
-        row["no_effect"] = -1.0
-    places = {"distance": _distance(item, item.estimate), "low": min(ends), "high": max(ends)}
-    return row | {name: place / unit for name, place in places.items()}
-
-
-def _distance(item: Comparison, value: float) -> float:
-    """Return the distance of a value from the nearer end of the needed range, inside it."""
-    return min(
-        value - item.lower if item.lower is not None else float("inf"),
-        item.upper - value if item.upper is not None else float("inf"),
+        unit = 0 if item.bound is None else min(abs(lower - item.bound), abs(upper - item.bound))
+    if not unit or item.low is None or item.high is None:
+        return row
+    # The middle of the range is farther inside than the ends of an interval around it.
+    has_middle = is_range and item.low < middle < item.high
+    ends = [item.low, item.high, *([middle] if has_middle else [])]
+    # The distance from the nearer end of the needed range, inside it.
+    distance, *others = (
+        min(value - lower, upper - value) / unit for value in (item.estimate, *ends)
     )
-
-
-def _unit(item: Comparison) -> float | None:
-    """Return the smallest effect that counts, or half the width of a range with two ends."""
-    if item.lower is not None and item.upper is not None:
-        return (item.upper - item.lower) / 2 or None
-    needed = item.lower if item.lower is not None else item.upper
-    if needed is None or item.bound is None:
-        return None
-    return abs(needed - item.bound) or None
+    places = {"distance": distance, "low": min(others), "high": max(others)}
+    return row | places | ({} if is_range else {"no_effect": -1.0})
 
 
 def draw(figure: Scorecard, table: "pd.DataFrame", published: None = None) -> "Drawing":

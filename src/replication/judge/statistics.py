@@ -2,10 +2,8 @@
 
 A sample has one value per seed, [n], and every seed is one independent draw. p is the probability
 of data at least as favourable to the claim as the seeds' own, if the null hypothesis is true.
-Equal values have zero variance: p is then 0 if the claim holds and 1 if not.
-
-Fewer than 2 seeds, or a value that is not finite, raise an UnmeasurableError; sign tests take
-infinite values, too.
+Equal values have zero variance: p is then 0 if the claim holds and 1 if not, where SciPy's and
+statsmodels' own tests divide by zero.
 """
 
 import math
@@ -31,17 +29,127 @@ class Limits(NamedTuple):
     high: float
 
 
-class _Estimate(NamedTuple):
+class Estimate(NamedTuple):
     """An estimate whose distance from the truth, over its error, is Student's t."""
 
     value: float
     error: float
     dof: float
 
+    def p_above(self, bound: float) -> float:
+        """Return p of the truth being at most a bound: P(T >= (value - bound) / error)."""
+        return self._tail(self.value - bound)
 
-def t_interval(values: ArrayLike, confidence: float) -> Limits:
-    """Return the interval for the mean: mean +- t s / sqrt(n), with n - 1 degrees of freedom."""
-    return _limits(_mean(values), confidence)
+    def p_below(self, bound: float) -> float:
+        """Return p of the truth being at least a bound, see `p_above`."""
+        return self._tail(bound - self.value)
+
+    def p_within(self, margin: float) -> float:
+        """Return p of the truth being a margin or more away from 0, by two one-sided tests.
+
+        An estimate of 0 without error is within any margin, even 0, which is its margin in standard
+        deviations. A margin in `pooled_std` of the same seeds is itself an estimate. Of 10 against
+        10 seeds with equal variances, the test at level 5 % then errs with 3.8 % at a margin of 1
+        standard deviation and 4.5 % at 1.5, but with 8.3 % at 3; of 100 against 100 with 5.5 % at 1
+        and 6.5 % at 1.5.
+        """
+        is_zero = self.value == 0 and self.error == 0
+        return 0.0 if is_zero else self._tail(margin - abs(self.value))
+
+    def p_beyond(self, margin: float) -> float:
+        """Return p of the truth being within a margin of 0, on the side of the estimate.
+
+        As either side can be that of the estimate, a test takes twice this.
+        """
+        return self._tail(abs(self.value) - margin)
+
+    def interval(self, confidence: float) -> Limits:
+        """Return the interval for the truth: value +- t error."""
+        half = -float(scipy.special.stdtrit(self.dof, (1 - confidence) / 2)) * self.error
+        return Limits(self.value - half, self.value + half)
+
+    def _tail(self, excess: float) -> float:
+        """Return P(T >= excess / error), or its limit as the error vanishes."""
+        if self.error == 0:
+            return 0.0 if excess > 0 else 1.0
+        return float(scipy.special.stdtr(self.dof, -excess / self.error))
+
+
+def mean_of(values: ArrayLike) -> Estimate:
+    """Return the mean, with error s / sqrt(n) and n - 1 degrees of freedom."""
+    size, mean, variance = _moments(values)
+    return Estimate(mean, math.sqrt(variance / size), size - 1)
+
+
+def difference_of(a: ArrayLike, b: ArrayLike) -> Estimate:
+    """Return mean(a) - mean(b), with error sqrt(u + v), u = s_a^2/n and v = s_b^2/m.
+
+    The degrees of freedom are Welch's, (u + v)^2 / (u^2/(n - 1) + v^2/(m - 1)).
+    """
+    (n, mean, variance), (m, other_mean, other_variance) = _moments(a), _moments(b)
+    u, v = variance / n, other_variance / m
+    share = u / (u + v) if u + v > 0 else 0.5
+    dof = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
+    return Estimate(mean - other_mean, math.sqrt(u + v), dof)
+
+
+def pooled_std(a: ArrayLike, b: ArrayLike) -> float:
+    """Return one seed's standard deviation, sqrt(((n - 1) s_a^2 + (m - 1) s_b^2) / (n + m - 2))."""
+    (n, _, u), (m, _, v) = _moments(a), _moments(b)
+    return math.sqrt(((n - 1) * u + (m - 1) * v) / (n + m - 2))
+
+
+def _moments(values: ArrayLike) -> tuple[int, float, float]:
+    """Return size, mean and unbiased variance of a sample."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.size < 2 or not np.isfinite(array).all():
+        raise UnmeasurableError("a test over seeds needs 2 or more values, all of them finite")
+    # Relative to the first, equal values have their own mean and zero variance despite rounding.
+    apart = array - array[0]
+    return array.size, float(array[0] + apart.mean()), float(apart.var(ddof=1))
+
+
+class Median(NamedTuple):
+    """The median of values in ascending order, [n], tested by signs.
+
+    The tests keep their level whatever the shape of the spread, where those of a mean do not over a
+    few skewed seeds. Values at a bound speak for the null hypothesis.
+    """
+
+    values: Floats
+
+    def p_above(self, bound: float) -> float:
+        """Return p of the median being at most a bound: P(B >= number of values above the bound).
+
+        B is binomial with n trials of probability 1/2.
+        """
+        return _at_least(np.count_nonzero(self.values > bound), self.values.size)
+
+    def p_below(self, bound: float) -> float:
+        """Return p of the median being at least a bound, see `p_above`."""
+        return _at_least(np.count_nonzero(self.values < bound), self.values.size)
+
+    def interval(self, confidence: float) -> Limits:
+        """Return the interval for the median; sign tests begin to pass at its ends.
+
+        It covers the median with the given probability or more, and goes from -inf to inf where no
+        number of signs suffices.
+        """
+        size, level = self.values.size, (1 - confidence) / 2 * (1 + 1e-12)
+        for needed in range(size + 1):
+            if _at_least(needed, size) <= level:
+                return Limits(float(self.values[-needed]), float(self.values[needed - 1]))
+        return Limits(-math.inf, math.inf)
+
+
+def median_of(values: ArrayLike) -> Median:
+    """Return the median of a sample."""
+    return Median(np.sort(np.asarray(values, dtype=np.float64)))
+
+
+def _at_least(count: np.integer | int, size: int) -> float:
+    """Return P(B >= count), B binomial with probability 1/2."""
+    return float(scipy.special.bdtrc(count - 1, size, 0.5))
 
 
 def add_intervals(rows: "pd.DataFrame", keys: Sequence[str], confidence: float) -> "pd.DataFrame":
@@ -55,98 +163,10 @@ def add_intervals(rows: "pd.DataFrame", keys: Sequence[str], confidence: float) 
     parts = []
     for _, own in rows.groupby(list(keys), dropna=False, sort=False):
         values = own["value"]
-        ends = t_interval(values, confidence) if len(values) > 1 else (math.nan, math.nan)
-        parts.append(own.assign(mean=values.mean(), lower=ends[0], upper=ends[1]))
+        several = len(values) > 1
+        low, high = mean_of(values).interval(confidence) if several else (math.nan, math.nan)
+        parts.append(own.assign(mean=values.mean(), lower=low, upper=high))
     return pd.concat(parts, ignore_index=True)
-
-
-def t_test_above(values: ArrayLike, bound: float) -> float:
-    """Return p of the mean being at most a bound: P(T >= (mean - bound) / (s / sqrt(n)))."""
-    mean = _mean(values)
-    return _tail(mean.value - bound, mean)
-
-
-def t_test_below(values: ArrayLike, bound: float) -> float:
-    """Return p of the mean being at least a bound, see `t_test_above`."""
-    return t_test_above(-np.asarray(values, dtype=np.float64), -bound)
-
-
-def sign_test_above(values: ArrayLike, bound: float) -> float:
-    """Return p of the median being at most a bound: P(B >= number of values above the bound).
-
-    B is binomial with n trials of probability 1/2. The test keeps its level whatever the shape of
-    the spread, where that of a mean does not over a few skewed seeds. A value is -inf where no
-    lower end of it is known; values at the bound speak for the null hypothesis.
-    """
-    array = _seeds(values, may_be_infinite=True)
-    return _at_least(int(np.count_nonzero(array > bound)), array.size)
-
-
-def sign_test_below(values: ArrayLike, bound: float) -> float:
-    """Return p of the median being at least a bound, see `sign_test_above`."""
-    return sign_test_above(-np.asarray(values, dtype=np.float64), -bound)
-
-
-def sign_interval(values: ArrayLike, confidence: float) -> Limits:
-    """Return the interval for the median; sign tests begin to pass at its ends.
-
-    It covers the median with the given probability or more, and goes from -inf to inf where no
-    number of signs suffices.
-    """
-    ordered = np.sort(_seeds(values, may_be_infinite=True))
-    size, level = ordered.size, (1 - confidence) / 2 * (1 + 1e-12)
-    enough = (count for count in range(size + 1) if _at_least(count, size) <= level)
-    needed = next(enough, None)
-    if needed is None:
-        return Limits(-math.inf, math.inf)
-    return Limits(float(ordered[size - needed]), float(ordered[needed - 1]))
-
-
-def _at_least(count: int, size: int) -> float:
-    """Return P(B >= count), B binomial with probability 1/2."""
-    return float(scipy.special.bdtrc(count - 1, size, 0.5))
-
-
-def pooled_std(a: ArrayLike, b: ArrayLike) -> float:
-    """Return one seed's standard deviation, sqrt(((n - 1) s_a^2 + (m - 1) s_b^2) / (n + m - 2))."""
-    (n, _, u), (m, _, v) = _moments(a), _moments(b)
-    return math.sqrt(((n - 1) * u + (m - 1) * v) / (n + m - 2))
-
-
-def welch_interval(a: ArrayLike, b: ArrayLike, confidence: float) -> Limits:
-    """Return the interval for mean(a) - mean(b): the difference +- t sqrt(s_a^2/n + s_b^2/m).
-
-    The degrees of freedom are Welch's, (u + v)^2 / (u^2/(n - 1) + v^2/(m - 1)) with u = s_a^2/n
-    and v = s_b^2/m.
-    """
-    return _limits(_difference(a, b), confidence)
-
-
-def welch_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:
-    """Return p of two means differing by a margin or more, by two one-sided Welch tests.
-
-    The larger p of the two is P(T >= (margin - |mean(a) - mean(b)|) / sqrt(s_a^2/n + s_b^2/m)).
-    Two samples without variance and with the same value are equal whatever the margin, even 0,
-    which is their margin in standard deviations.
-
-    A margin in `pooled_std` of the same seeds is itself an estimate. Of 10 against 10 seeds with
-    equal variances, the test at level 5 % then errs with 3.8 % at a margin of 1 standard deviation
-    and 4.5 % at 1.5, but with 8.3 % at 3; of 100 against 100 with 5.5 % at 1 and 6.5 % at 1.5.
-    """
-    difference = _difference(a, b)
-    if difference.value == 0 and difference.error == 0:
-        return 0.0
-    return _tail(margin - abs(difference.value), difference)
-
-
-def welch_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
-    """Return p of two means differing by at most a margin, the opposite of `welch_equivalence`.
-
-    P(T >= (|mean(a) - mean(b)| - margin) / sqrt(s_a^2/n + s_b^2/m)), one-sided: as either mean may
-    be the larger one, a test takes twice this.
-    """
-    difference = _difference(a, b)
-    return _tail(abs(difference.value) - margin, difference)
 
 
 def resolution(
@@ -165,51 +185,3 @@ def resolution(
         lambda ncp: scipy.stats.nct.sf(critical, dof, ncp) - each, 0, largest
     )
     return float(found) * error
-
-
-def _seeds(values: ArrayLike, *, may_be_infinite: bool = False) -> Floats:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or array.size < 2:
-        raise UnmeasurableError(
-            f"a test over seeds needs a list of 2 or more values, not values of shape {array.shape}"
-        )
-    wrong = np.count_nonzero(np.isnan(array) if may_be_infinite else ~np.isfinite(array))
-    if wrong:
-        raise UnmeasurableError(
-            f"every value of a test must be {'a number' if may_be_infinite else 'finite'}, but"
-            f" {wrong} of {array.size} are not"
-        )
-    return array
-
-
-def _moments(values: ArrayLike) -> tuple[int, float, float]:
-    """Return size, mean and unbiased variance of a sample."""
-    array = _seeds(values)
-    # Relative to the first, equal values have their own mean and zero variance despite rounding.
-    apart = array - array[0]
-    return array.size, float(array[0] + apart.mean()), float(apart.var(ddof=1))
-
-
-def _mean(values: ArrayLike) -> _Estimate:
-    size, mean, variance = _moments(values)
-    return _Estimate(mean, math.sqrt(variance / size), size - 1)
-
-
-def _difference(a: ArrayLike, b: ArrayLike) -> _Estimate:
-    (n, mean, variance), (m, other_mean, other_variance) = _moments(a), _moments(b)
-    u, v = variance / n, other_variance / m
-    share = u / (u + v) if u + v > 0 else 0.5
-    dof = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
-    return _Estimate(mean - other_mean, math.sqrt(u + v), dof)
-
-
-def _limits(estimate: _Estimate, confidence: float) -> Limits:
-    half = -float(scipy.special.stdtrit(estimate.dof, (1 - confidence) / 2)) * estimate.error
-    return Limits(estimate.value - half, estimate.value + half)
-
-
-def _tail(excess: float, estimate: _Estimate) -> float:
-    """Return P(T >= excess / error), or its limit as the error vanishes."""
-    if estimate.error == 0:
-        return 0.0 if excess > 0 else 1.0
-    return float(scipy.special.stdtr(estimate.dof, -excess / estimate.error))

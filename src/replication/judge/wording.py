@@ -1,5 +1,6 @@
 """Verdicts in words: how many comparisons hold, and the least favourable estimate."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -21,12 +22,16 @@ MOST_NAMED_CELLS = 4
 
 def short_verdict(verdict: Verdict, *, late: bool = False) -> str:
     """Return a verdict in a few words: "in part, declared late, 4 of 6 hold, 1 open"."""
-    decisions = [each.decision for each in verdict.counted]
-    has_count = len(decisions) > 1 and verdict.verdict not in HOLDING
-    count = f"{verdict.holding} of {len(decisions)} hold" * has_count
-    undecided = decisions.count("open")
-    rest = f"{undecided} open" * (has_count and verdict.verdict != "open" and undecided > 0)
-    return ", ".join(filter(None, [verdict.verdict, DECLARED_LATE * late, count, rest]))
+    total = len(verdict.counted)
+    undecided = sum(each.decision == "open" for each in verdict.counted)
+    has_count = total > 1 and verdict.verdict not in HOLDING
+    parts = {
+        verdict.verdict: True,
+        DECLARED_LATE: late,
+        f"{verdict.holding} of {total} hold": has_count,
+        f"{undecided} open": has_count and undecided and verdict.verdict != "open",
+    }
+    return ", ".join(words for words, is_said in parts.items() if is_said)
 
 
 def how_much(comparisons: Sequence[Comparison]) -> str:
@@ -34,47 +39,39 @@ def how_much(comparisons: Sequence[Comparison]) -> str:
 
     Comparisons for robustness come last, and are not counted.
     """
-    count = _how_much(comparisons_that_count(comparisons))
     beside = [item for item in comparisons if item.is_robustness]
+    count = _how_much(comparisons_that_count(comparisons))
     return f"{count}; for robustness: {_how_much(beside)}" if beside else count
 
 
 def _how_much(comparisons: Sequence[Comparison]) -> str:
-    holding = sum(item.decision == "holds" for item in comparisons)
-    parts = [f"{holding} of {len(comparisons)} {'holds' if len(comparisons) == 1 else 'hold'}"]
-    groups: dict[str, list[str]] = {}
+    total, groups = len(comparisons), defaultdict(list)
     for item in sorted(comparisons, key=lambda each: [*DECISIONS].index(each.decision)):
-        if item.decision != "holds":
-            groups.setdefault(_decision_in_words(item), []).append(item.cell)
+        groups[_decision_in_words(item)].append(item.cell)
+    parts = [f"{len(groups.pop('holds', ()))} of {total} {'holds' if total == 1 else 'hold'}"]
     for words, cells in groups.items():
-        if len(cells) == len(comparisons):
-            parts.append(words if len(cells) == 1 else f"{words} in all")
-        else:
-            more = len(cells) - MOST_NAMED_CELLS
-            named = [f"'{cell}'" for cell in cells[:MOST_NAMED_CELLS]]
-            parts.append(f"{words} in {', '.join(named)}" + (f" and {more} more" * (more > 0)))
+        more = len(cells) - MOST_NAMED_CELLS
+        named = ", ".join(f"'{cell}'" for cell in cells[:MOST_NAMED_CELLS])
+        where = f" in {named}" + f" and {more} more" * (more > 0)
+        parts.append(words + (" in all" * (total > 1) if len(cells) == total else where))
     return "; ".join(parts)
 
 
 def _decision_in_words(item: Comparison) -> str:
-    """Return in words the decision of a comparison that does not hold."""
     # Without a smallest effect only a bound of zero parts a direction from the opposite one.
     is_direction = item.bound is not None and (item.p_none is not None or item.bound == 0)
+    sign = 1 if item.upper is None else -1
+    ends = [sign * end for end in (item.low, item.high) if end is not None]
+    # Zero is the claim's only bound, and the interval lies on the other side of it.
+    is_opposite = item.bound == 0 and len(ends) == 2 and max(ends) < 0
     return {
         "fails": "the opposite" if is_direction else "outside the range",
         "none": "too small to matter",
-        "less": f"less than claimed{', of the opposite sign' * _is_of_opposite_sign(item)}",
+        "less": "less than claimed" + ", of the opposite sign" * is_opposite,
     }.get(item.decision, item.decision)
 
 
-def _is_of_opposite_sign(item: Comparison) -> bool:
-    """Say whether zero is the claim's only bound, and the interval lies on the other side of it."""
-    if item.bound != 0 or item.low is None or item.high is None:
-        return False
-    return item.high < 0 if item.upper is None else item.low > 0
-
-
-def summary_sentence(comparisons: list[Comparison]) -> str:
+def summary_sentence(comparisons: Sequence[Comparison]) -> str:
     """Return one sentence: how many comparisons hold, and the least favourable value."""
     counted = comparisons_that_count(comparisons)
     found, needed = estimate_and_range(counted, "{:.3g}".format)
@@ -84,12 +81,24 @@ def summary_sentence(comparisons: list[Comparison]) -> str:
 
 def least_favourable(comparisons: Sequence[Comparison]) -> Comparison:
     """Return the comparison that speaks most against the claim."""
-    return max(comparisons, key=_unfavourableness)
+    return least_favourable_first(comparisons)[0]
 
 
 def least_favourable_first(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return comparisons by how much they speak against the claim; the most first."""
     return sorted(comparisons, key=_unfavourableness, reverse=True)
+
+
+def _unfavourableness(item: Comparison) -> tuple[int, float]:
+    """Return the rank of the decision, and the distance of the estimate outside the range.
+
+    Where a claim has a range, its width is the unit, as comparisons can have ranges of their own.
+    """
+    lower = -np.inf if item.lower is None else item.lower
+    upper = np.inf if item.upper is None else item.upper
+    width = upper - lower if np.isfinite(upper - lower) else 1
+    excess = max(lower - item.estimate, item.estimate - upper) / (width or 1)
+    return BEST_FIRST.index(item.decision), float(excess)
 
 
 def estimate_and_range(
@@ -111,21 +120,6 @@ def estimate_in_words(item: Comparison, number: Callable[[float], str]) -> str:
     if item.low is None or item.high is None:
         return estimate
     return f"{estimate} ({number(item.low)} to {number(item.high)})"
-
-
-def _unfavourableness(item: Comparison) -> tuple[int, float]:
-    """Return a key that sorts favourable comparisons first: the decision, then the estimate.
-
-    Where a claim has a range, its width is the unit, as comparisons can have ranges of their own.
-    """
-    rank = BEST_FIRST.index(item.decision)
-    excess = max(
-        -np.inf if item.lower is None else item.lower - item.estimate,
-        -np.inf if item.upper is None else item.estimate - item.upper,
-    )
-    if item.lower is not None and item.upper is not None:
-        excess /= item.upper - item.lower or 1
-    return rank, float(excess)
 
 
 def range_in_words(lower: float | None, upper: float | None, number: Callable[[float], str]) -> str:

@@ -110,7 +110,7 @@ def _refuse_template(text: str, where: str) -> None:
     """Refuse a text that is no template of texts, before anything is computed for it."""
     from jinja2 import TemplateSyntaxError
 
-    from replication.judge.citation import ENVIRONMENT
+    from replication.judge.templates import ENVIRONMENT
 
     try:
         ENVIRONMENT.compile(text)

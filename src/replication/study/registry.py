@@ -30,7 +30,7 @@ LEFT_OUT = "The configuration leaves it out."
 
 
 class FigureText(Strict):
-    """The texts of a kind of figure; description and caption cite their numbers, see `citation`."""
+    """Texts of a kind of figure; description and caption cite their numbers, see `templates`."""
 
     label: Text
     title: Text
@@ -57,7 +57,7 @@ SCORECARD_TEXT = FigureText(
     than claimed, a cross is the opposite or outside the range. Its bar is the interval that
     decides. The shaded range is needed. Distances from its end are in units of the smallest
     effect that counts, so that no effect at all lies at the dotted line, or of half the width
-    of a range with an upper and a lower end. An arrow names distances beyond the axis. Claims
+    of a range with an upper and a lower end. Beyond two units the axis is logarithmic. Claims
     without such a unit, and computed statements of the theory, have no place on the axis: the
     values found stand there, and the one that is needed. A claim that was declared after its
     seeds had been seen is marked as late. The counts are comparisons that hold, of all that

@@ -197,7 +197,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
             assert not typed, (
                 f"registry.yaml: figures: {kind}: {part}: the number in '{'; '.join(typed)}' is"
                 " typed; cite it from the figure's table or settings, see"
-                " replication/judge/citation.py"
+                " replication/judge/templates.py"
             )
     files = small.parts.files.verdicts
     verdicts = {claim: read_verdict(Path(path)) for claim, path in files.items()}

@@ -11,7 +11,7 @@ from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents import cited
 from replication.documents.cited import fill_document
 from replication.documents.study_results import StudyResults
-from replication.judge.citation import fill_template
+from replication.judge.templates import fill_template
 from replication.judge.verdicts import Verdict
 from replication.study.claims import SHOWN, THEORY, Statistical
 from replication.study.registry import Abstract, Sentence

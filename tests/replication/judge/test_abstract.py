@@ -4,17 +4,20 @@ import json
 import re
 
 import pytest
-from conftest import JOBS
+from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
+from replication.base.markdown import Markdown
+from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents.generate import check_sentences
 from replication.judge.abstract import (
     MARKS,
     abstract_lines,
     count_marks,
-    deciding_claims,
+    decided_sentences,
     joint_mark,
     mark_sentences,
+    plain_line,
     sentences_by_version,
 )
 from replication.judge.scorecard_figure import sentences_of
@@ -93,18 +96,24 @@ def registry(*abstracts: dict, **keys: object) -> Registry:
     )
 
 
-def linked(claim: str, study: str | None) -> str:
-    return f"[{claim}](#{study or 'own'})"
+def linked(claim: str, study: str | None) -> Markdown:
+    return Markdown(f"[{claim}](#{study or 'own'})")
+
+
+def deciding(*paper: object) -> list[str]:
+    """Return the last column of the table of an abstract."""
+    rows = [line.split(" | ")[-1] for line in abstract_lines(*paper, link=linked) if " | " in line]
+    return [cell.removesuffix(" |") for cell in rows[2:]]
 
 
 def test_every_sentence_is_marked_in_order():
     verdicts = {"A1": verdict("A1", "replicated", 2), "A2": verdict("A2", "in part", 1, 1)}
     paper = registry()
-    found = mark_sentences(paper, paper.abstracts[0], verdicts)
+    found = mark_sentences(paper, paper.abstracts[0].sentences, verdicts)
     marks = [each.mark for each in found]
     assert marks == ["no empirical statement", "in part", None, "not tested"]
     assert [each.is_rest_open for each in found] == [False, True, False, False]
-    assert [deciding_claims(each, linked) for each in found] == [
+    assert deciding(paper, verdicts) == [
         "Scene.",
         "[A1](#own), [A2](#own) (in part, 1 of 2 hold, 1 open)",
         "see other",
@@ -119,13 +128,11 @@ def test_every_sentence_is_marked_in_order():
 def test_a_sentence_of_the_other_study_has_the_mark_that_it_has_there():
     words = "on text, too."
     there = registry({"version": "v1", "sentences": [{"words": words, "claims": ["A1"]}]})
-    elsewhere = {
-        words: mark_sentences(there, there.abstracts[0], {"A1": verdict("A1", "open", 0, 3)})[0]
-    }
+    elsewhere = decided_sentences([(there, {"A1": verdict("A1", "open", 0, 3)})])
     paper = registry()
-    found = mark_sentences(paper, paper.abstracts[0], {}, elsewhere)[2]
+    found = mark_sentences(paper, paper.abstracts[0].sentences, {}, elsewhere)[2]
     assert found.mark == "open"
-    assert deciding_claims(found, linked) == "[A1](#other) (open, 0 of 3 hold)"
+    assert deciding(paper, {}, elsewhere)[2] == "[A1](#other) (open, 0 of 3 hold)"
 
 
 def test_a_later_version_has_only_what_no_earlier_one_says():
@@ -177,6 +184,17 @@ def test_a_sentence_that_nothing_decides_is_refused(sentence, message):
     claims += [{**SHOWN, "id": "F1", "quote": None}, {**SHOWN, "id": "F2", "kind": "finding"}]
     with pytest.raises(InputError, match=re.escape(message)):
         registry({"version": "v1", "sentences": [sentence]}, claims=claims)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, study in JOBS.studies.items() if study.registry.url]
+)
+def test_a_plain_line_is_short_and_cites_what_the_reference_has(name):
+    verdicts = read_bundle(reference_folder(ROOT, name))[0].verdicts
+    for sentence in JOBS.studies[name].registry.sentences_with_marks:
+        line = plain_line(sentence.plain, verdicts)
+        assert bool(line) == bool(sentence.plain)
+        assert len(line.split()) <= 12
 
 
 @pytest.mark.parametrize("registry", PAPERS, ids=[paper.title for paper in PAPERS])
@@ -291,10 +309,10 @@ def test_a_sentence_of_intent_has_no_verdict_and_names_the_claims_behind_it():
     }  # fmt: skip
     paper = registry({"version": "v1", "sentences": [intent]})
     verdicts = {"A1": verdict("A1", "does not hold", 0, 2)}
-    (found,) = mark_sentences(paper, paper.abstracts[0], verdicts)
+    (found,) = mark_sentences(paper, paper.abstracts[0].sentences, verdicts)
     assert found.mark == "no empirical statement"
     said = "It says what is considered. See [A1](#own) (does not hold, 0 of 2 hold, 2 open)."
-    assert deciding_claims(found, linked) == said
+    assert deciding(paper, verdicts) == [said]
 
 
 def test_marks_of_latex_are_not_shown():

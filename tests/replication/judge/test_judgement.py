@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from replication.base.errors import InputError
+from replication.base.errors import WRONG_TABLE
 from replication.judge.comparisons import Judged, missing_evidence
 from replication.judge.corrections import correct_p_values
 from replication.judge.judgement import judge, sum_up
-from replication.judge.statistics import resolution, sign_test_below, t_test_above, t_test_below
+from replication.judge.statistics import mean_of, median_of, resolution
 from replication.judge.wording import how_much
 from replication.study.claims import Test
+
+
+def t_test_above(values, bound):
+    return mean_of(values).p_above(bound)
+
+
+def t_test_below(values, bound):
+    return mean_of(values).p_below(bound)
 
 
 def judged(evidence: pd.DataFrame, claim: str = "T1", **test: object) -> Judged:
@@ -237,7 +245,7 @@ def test_a_smallest_effect_moves_the_bound_both_ways():
 def test_the_median_is_tested_by_signs():
     evidence = seeds(-0.9)
     item = numbers(evidence, kind="interval", upper=-0.5, center="median")
-    assert item.p == pytest.approx(sign_test_below(evidence["value"], -0.5))
+    assert item.p == pytest.approx(median_of(evidence["value"]).p_below(-0.5))
     assert item.estimate == evidence["value"].median()
     unknown = numbers(seeds(-9, n=3), kind="interval", upper=-0.5, center="median")
     assert (unknown.low, unknown.high) == (None, None)
@@ -339,24 +347,27 @@ def test_the_order_of_rows_does_not_matter(order):
 
 
 @pytest.mark.parametrize(
-    ("evidence", "message"),
+    "evidence",
     [
-        (seeds(0).drop(columns="seed"), "claim T1: its evidence lacks seed; a test of"),
-        (pd.concat([seeds(0), seeds(0)]), "claim T1: a seed has several values in one comparison"),
-        (seeds(0).assign(value="fast"), "claim T1: a value of its evidence is no number"),
-        (seeds(0).assign(cell=["a", None] * 5), "claim T1: a row of its evidence has no cell"),
-        (seeds(0).replace({"seed": {3: np.nan}}), "claim T1: a row of its evidence has no seed"),
-        (
-            seeds(0, n=2).assign(seed=["one", "two"], value=np.nan),
-            "claim T1: a seed of its evidence is no number",
-        ),
-        (both(0, 0), "claim T1: only an equivalence compares samples"),
+        seeds(0).drop(columns="seed"),
+        pd.concat([seeds(0), seeds(0)]),
+        seeds(0).assign(value="fast"),
+        seeds(0).assign(cell=["a", None] * 5),
+        seeds(0).replace({"seed": {3: np.nan}}),
+        seeds(0, n=2).assign(seed=["one", "two"], value=np.nan),
+        both(0, 0),
     ],
 )
-def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
-    with pytest.raises(InputError) as error:
-        judge([judged(evidence, kind="interval", upper=0)])
-    assert message in error.value.message
+def test_evidence_that_a_test_cannot_use_is_not_tested_and_its_function_is_wrong(evidence):
+    other = judged(seeds(-1), "T2", kind="interval", upper=0)
+    found = judge([judged(evidence, kind="interval", upper=0), other])
+    assert found["T1"].verdict == "not tested"
+    assert found["T1"].summary.startswith(
+        "claim T1: a test of the kind interval needs evidence with numbers in the columns value,"
+        " and one row for each cell, seed"
+    )
+    assert found["T1"].summary.endswith(WRONG_TABLE)
+    assert found["T2"] == judge([other])["T2"]
 
 
 @pytest.mark.parametrize(
@@ -478,5 +489,5 @@ def test_arithmetic_that_fails_is_neither_open_nor_replicated(values, test):
 
 def test_a_value_that_is_not_a_number_is_refused():
     evidence = pd.DataFrame({"cell": ["a"], "value": [np.nan]})
-    with pytest.raises(InputError, match="claim T1, a: is not a finite number"):
-        judge([judged(evidence, kind="bounds", upper=1)])
+    found = judge([judged(evidence, kind="bounds", upper=1)])["T1"]
+    assert found.summary == f"claim T1, a: is not a finite number; {WRONG_TABLE}"

@@ -6,7 +6,6 @@ import pytest
 
 from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import set_style
-from replication.judge.scorecard_drawing import width, wrap
 from replication.judge.scorecard_figure import (
     Scorecard,
     claims_of_sentences,
@@ -35,8 +34,12 @@ def sentence(
     late=(), plain=None, cited=(), errata="", departs="",
 ):  # fmt: skip
     return {
-        "version": version, "words": words, "claims": [*claims], "untested": [*untested],
-        "says": {claim: f"{claim} says so." for claim in (*claims, *untested)}, "late": [*late],
+        "version": version, "words": words,
+        "claims": [
+            {"claim": claim, "says": f"{claim} says so.", "late": claim in late,
+             "is_tested": claim in claims}
+            for claim in (*claims, *untested)
+        ],
         "study": study, "mark": mark, "why": why, "plain": plain, "cited": [*cited],
         "errata": errata, "departs": departs,
     }  # fmt: skip
@@ -148,26 +151,31 @@ def test_picture_shows_its_table_and_words_as_they_are(tmp_path):
     shown = pd.read_csv(path)
     drawing = draw(FIGURE, shown)
     assert list(unknown_marks(drawing, [shown])) == []
-    said = [text.get_text() for text in drawing.texts]
+    said = [text.get_text() for axes in drawing.axes for text in axes.texts]
     for words in (
         "holds", "does not hold", "see there", "The abstract of v1", "T4", "T4 says so. (late)",
         "2 statements of the theory: T2, T3", "computed, all as stated", "2 of 2", "0 of 3",
-        "▸17", "5◂", "16, needed ≤ 1", "not tested", "Drawn above: T4 does not hold.",
+        "16, needed ≤ 1", "not tested", "Drawn above: T4 (does not hold).",
         "Not tested: No time.", "This study decides the sentence: text.", "9 times",
         "Errata that touch it: E1, E2. Departs from the paper in momentum: 0 instead of 0.9.",
     ):  # fmt: skip
         assert words in said
     assert any("It $works and scans_" in text for text in said)
-    assert said[-1].endswith("5 sentences are shown, each once; 1 more states no result.")
     drawing.draw_without_rendering()
 
 
-def test_lines_have_their_width_and_a_longer_text_is_cut():
-    lines = wrap("as long as it is " * 3, 1, 6)
-    assert " ".join(lines) == ("as long as it is " * 3).strip()
-    assert max(width(line, 6) for line in lines) <= 1
-    assert wrap("as long as it is " * 3, 1, 6, 1)[0].endswith(" …")
-    assert wrap("unbreakable" * 9, 1, 6, 1) == ["unbreakable" * 9]
+def test_estimates_far_away_have_a_place_and_a_long_text_is_cut():
+    near, far = (
+        comparison(estimate=at, low=at, high=at, lower=0.5, bound=0) for at in (1.0, 500.0)
+    )
+    said = sentence("T1")
+    said["claims"][0]["says"] = "as long as it is " * 20
+    drawing = draw(FIGURE, table(FIGURE, verdict("T1", near, far), sentences=[said]))
+    (points,) = (axes.collections[-1] for axes in drawing.axes[1:] if axes.collections)
+    low, high = drawing.axes[0].get_xlim()
+    assert [low < place < high for place in points.get_offsets()[:, 0]] == [True, True]
+    lines = [text.get_text() for axes in drawing.axes for text in axes.texts]
+    assert [line for line in lines if "as it is" in line][-1].endswith(" …")
 
 
 def test_each_sentence_stands_once():
@@ -199,8 +207,11 @@ def test_each_sentence_stands_once():
     assert (silent["mark"], silent["why"]) == ("no empirical statement", "Praise.")
     assert found["words"] == r"It \emph{works}."
     assert table(FIGURE, verdict("T1"), sentences=[found])["words"].iloc[0] == "It works."
-    assert (found["version"], found["claims"], found["untested"]) == ("v1", ["T1"], ["T2"])
-    assert found["says"] == {"T1": "It works.", "T2": "It works."}
+    assert found["version"] == "v1"
+    assert found["claims"] == [
+        {"claim": claim, "says": "It works.", "late": False, "is_tested": claim == "T1"}
+        for claim in ("T1", "T2")
+    ]
     assert SCORECARD in registry.figures
 
 
@@ -210,6 +221,6 @@ def test_lines_on_the_papers_scale_stand_below_a_sentence_each_claim_once():
     judged = verdict("T1", comparison(low=0.75, high=1.25, lower=0.5, bound=0))
     made = table(FIGURE, judged, sentences=sentences)
     assert [*made.columns] == [*Scorecard.columns, "at_paper_scale"]
-    texts = [text.get_text() for text in draw(FIGURE, made).texts]
+    texts = [text.get_text() for axes in draw(FIGURE, made).axes for text in axes.texts]
     assert texts.count("The sentence at the paper's scale: open") == 2
     assert texts.count("T1 at the paper's scale") == 1

@@ -10,6 +10,11 @@ from replication.judge.sensitivity import Sensitivity, draw, table
 from replication.judge.verdicts import Comparison, Verdict
 
 
+def beside(axes):
+    (counts,) = axes.child_axes
+    return [label.get_text() for label in counts.get_yticklabels()]
+
+
 def test_a_claim_that_could_not_be_measured_has_a_mark_and_no_number(tmp_path):
     cell = {"claim": "T1", "statement": "It falls.", "expected": "below 0", "as_baseline": False}
     cells = [cell | {"variant": name} for name in ("as published", "short", "constant")]
@@ -25,18 +30,14 @@ def test_a_claim_that_could_not_be_measured_has_a_mark_and_no_number(tmp_path):
     drawing = draw(figure, read_csv(tmp_path / "s.csv", figure.columns))
     [axes] = drawing.axes
     assert axes.get_title(loc="left") == "T1  It falls. Expected: below 0."
-    assert [text.get_text() for text in axes.texts] == ["1/1", "-", "-"]
-    dots = [line for line in axes.lines if line.get_marker() in {"o", "*"}]
-    assert [float(line.get_xdata()[0]) for line in dots] == pytest.approx(
-        [-0.5, np.nan, -0.5], nan_ok=True
-    )
+    assert beside(axes) == ["1/1", "-", "-"]
+    dots = [line.get_xdata() for line in axes.lines if line.get_marker() in {"o", "*"}]
+    assert np.concatenate(dots) == pytest.approx([-0.5, np.nan, -0.5], nan_ok=True)
     assert drawing.get_figwidth() == WIDTH
     assert min(text.get_fontsize() for text in drawing.findobj(Text)) >= 6
 
 
-@pytest.mark.parametrize(
-    ("claims", "shape"), [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (5, (2, 3)), (6, (2, 3))]
-)
+@pytest.mark.parametrize(("claims", "shape"), [(1, (1, 1)), (2, (1, 2)), (5, (2, 3)), (6, (2, 3))])
 def test_claims_have_panels_of_equal_width_and_a_range_of_two_ends_is_the_shared_one(claims, shape):
     cells = [
         {"claim": f"T{n}", "statement": "It is 1.", "expected": "1", "as_baseline": same}
@@ -59,7 +60,7 @@ def test_claims_have_panels_of_equal_width_and_a_range_of_two_ends_is_the_shared
     set_style()
     drawing = draw(Sensitivity(kind="sensitivity"), rows)
     assert drawing.axes[0].get_gridspec().get_geometry() == shape
-    assert [text.get_text() for text in drawing.axes[0].texts] == ["2/2", "="]
+    assert beside(drawing.axes[0]) == ["2/2", "="]
     assert sum(axes.axison for axes in drawing.axes) == claims
 
 

@@ -9,21 +9,15 @@ from scipy.stats import binomtest, linregress, t
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
-from replication.base.errors import InputError
+from replication.base.errors import InputError, UnmeasurableError
 from replication.judge.corrections import correct_p_values, hochberg
 from replication.judge.statistics import (
     add_intervals,
+    difference_of,
+    mean_of,
+    median_of,
     pooled_std,
     resolution,
-    sign_interval,
-    sign_test_above,
-    sign_test_below,
-    t_interval,
-    t_test_above,
-    t_test_below,
-    welch_beyond,
-    welch_equivalence,
-    welch_interval,
 )
 from replication.study.contrasts import change_along
 
@@ -34,6 +28,42 @@ FAMILIES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 CONFIDENCES = st.floats(0.5, 0.99)
 DRAWS = 4000
 CONSTANT = [0.1] * 10  # its mean as numpy has it is not 0.1, and its variance not 0
+
+
+def t_interval(values, confidence):
+    return mean_of(values).interval(confidence)
+
+
+def t_test_above(values, bound):
+    return mean_of(values).p_above(bound)
+
+
+def t_test_below(values, bound):
+    return mean_of(values).p_below(bound)
+
+
+def sign_interval(values, confidence):
+    return median_of(values).interval(confidence)
+
+
+def sign_test_above(values, bound):
+    return median_of(values).p_above(bound)
+
+
+def sign_test_below(values, bound):
+    return median_of(values).p_below(bound)
+
+
+def welch_interval(a, b, confidence):
+    return difference_of(a, b).interval(confidence)
+
+
+def welch_equivalence(a, b, margin):
+    return difference_of(a, b).p_within(margin)
+
+
+def welch_beyond(a, b, margin):
+    return difference_of(a, b).p_beyond(margin)
 
 
 def draws(seed, *shape):
@@ -144,16 +174,11 @@ def test_change_along_two_levels_is_their_difference():
     assert found.to_numpy() == pytest.approx((wide[10.0] - wide[2.0]).to_numpy())
 
 
-@pytest.mark.parametrize(
-    ("missing", "said"),
-    [
-        ("level", "a: value has 1 of the 2 or more values along level that are needed"),
-        ("seed", "a: a seed lacks value at some level that others have"),
-    ],
-)
-def test_change_along_needs_every_seed_at_two_levels(missing, said):
+@pytest.mark.parametrize("missing", ["level", "seed"])
+def test_change_along_needs_every_seed_at_two_levels(missing):
     table = levels_of(np.zeros(3), (1, 1, 1), np.random.default_rng(16))
     table = table[table["level"] == 2.0] if missing == "level" else table.iloc[1:]
+    said = "a: a seed lacks value at some level that others have, or there is one alone"
     with pytest.raises(InputError, match=said):
         change_along(table, "level")
 
@@ -320,15 +345,10 @@ def test_signs_of_few_seeds_have_no_interval():
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([], "2 or more values, not values of shape (0,)"),
-        ([1.0], "2 or more values, not values of shape (1,)"),
-        ([[1.0, 2.0]], "2 or more values, not values of shape (1, 2)"),
-        ([1.0, np.nan, np.inf], "must be finite, but 2 of 3 are not"),
-    ],
+    "values",
+    [[], [1.0], [1.0, np.nan], [1.0, np.inf]],
 )
-def test_samples_that_cannot_be_judged(values, message):
+def test_samples_that_cannot_be_judged(values):
     good = [1.0, 2.0, 4.0]
     for judge in (
         lambda: t_interval(values, 0.95),
@@ -338,23 +358,8 @@ def test_samples_that_cannot_be_judged(values, message):
         lambda: welch_interval(good, values, 0.95),
         lambda: welch_equivalence(good, values, 1),
     ):
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(UnmeasurableError, match="needs 2 or more values, all of them finite"):
             judge()
-        assert message in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("correct", "wrong"),
-    [
-        (lambda: hochberg([0.1, np.nan]), "[0.1, nan]"),
-        (lambda: hochberg([-0.1]), "[-0.1]"),
-        (lambda: correct_p_values([[1.1]], [0.05]), "[1.1]"),
-    ],
-)
-def test_numbers_that_are_no_p_values_are_refused(correct, wrong):
-    with pytest.raises(InputError) as caught:
-        correct()
-    assert caught.value.message.endswith(f"needs a list of p values from 0 to 1, not {wrong}")
 
 
 def test_intervals_of_groups():
@@ -450,5 +455,3 @@ def test_tests_of_censored_delays_see_what_is_there():
 def test_a_value_of_which_no_end_is_known_speaks_for_nothing():
     low, high = [-np.inf, *[2.0] * 6], [np.inf, *[2.0] * 6]
     assert sign_test_above(low, 1) == sign_test_below(high, 3) == 8 / 2**7
-    with pytest.raises(InputError, match="must be a number, but 1 of 2 are not"):
-        sign_test_above([1.0, np.nan], 0)

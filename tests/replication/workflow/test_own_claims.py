@@ -186,8 +186,8 @@ def test_a_wrong_table_of_evidence_leaves_the_others_their_verdicts(tmp_path, mo
         make_output(order)
     wrong, right = map(scorecard.read_verdict, verdicts)
     said = (
-        "claim C2: its evidence lacks value; a test of the kind interval needs the columns cell,"
-        " seed, value; mend the function that returns it"
+        "claim C2: a test of the kind interval needs evidence with numbers in the columns value,"
+        " and one row for each cell, seed; mend the function that returns it"
     )
     assert (wrong.verdict, wrong.summary) == ("not tested", said)
     assert right.verdict == "replicated"

@@ -33,72 +33,53 @@ from jinja2 import StrictUndefined, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from replication.base.errors import InputError
-from replication.base.strict import unknown_key
-from replication.figures import typeset
+from replication.figures.typeset import number
 from replication.judge.verdicts import Verdict
 from replication.judge.wording import short_verdict
 
-_WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
     "twelve",
-)  # fmt: skip
+]
 
 
 def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
-    """Return the rows of a table in which columns have given values, or one of a list of values.
+    """Return the rows in which columns have given values, or one of a list of values.
 
-    Raises:
-        LookupError: if the table lacks a column, or no row is like that.
+    A LookupError if there is no such column or row.
     """
     for column, wanted in cells.items():
-        values = _column(table, column)
-        found = table[values.isin(wanted if isinstance(wanted, list) else [wanted])]
+        found = table[table[column].isin(wanted if isinstance(wanted, list) else [wanted])]
         if found.empty:
-            known = ", ".join(map(str, values.unique()))
+            known = ", ".join(map(str, table[column].unique()))
             raise LookupError(f"no row has {column} {wanted}; there is {known}")
         table = found
     return table
 
 
 def cell(table: pd.DataFrame, column: str, **cells: Any) -> Any:
-    """Return the one value that a column has in the rows that `rows` finds.
-
-    Raises:
-        LookupError: as `rows`, and if the column has several values there.
-    """
-    values = _column(rows(table, **cells), column).unique().tolist()
+    """Return the one value that a column has in the rows that `rows` finds, or a LookupError."""
+    values = rows(table, **cells)[column].unique().tolist()
     if len(values) != 1:
-        where = ", ".join(f"{name} {value}" for name, value in cells.items()) or "all rows"
-        raise LookupError(f"{column} has {len(values)} values in {where}; say which one")
+        raise LookupError(f"{column} has {len(values)} values in {cells or 'all rows'}")
     return values[0]
-
-
-def _column(table: pd.DataFrame, name: str) -> pd.Series:
-    if name not in table:
-        raise LookupError(unknown_key(name, [*map(str, table)], "column"))
-    return table[name]
-
-
-def number_word(count: int) -> str:
-    """Return a number up to twelve as a word."""
-    return _WORDS[count] if 0 <= count < len(_WORDS) else typeset.number(count, 9)
-
-
-def percent(value: float, digits: int = 2) -> str:
-    """Return a fraction in percent, with significant digits."""
-    return f"{typeset.number(100 * value, digits)} %"
-
-
-def numbers(values: Iterable[float], digits: int = 3) -> str:
-    """Return several numbers, separated by commas."""
-    return ", ".join(typeset.number(value, digits) for value in values)
 
 
 def span(values: Iterable[float], digits: int = 3) -> str:
     """Return the least and the greatest of some numbers, `2 to 3`, or the number that all are."""
     known = [value for value in values if not math.isnan(value)]
-    ends = [typeset.number(end, digits) for end in (min(known), max(known))]
-    return " to ".join(dict.fromkeys(ends))
+    return " to ".join(dict.fromkeys(number(end, digits) for end in (min(known), max(known))))
 
 
 def verdict_finder(find: Callable[[str], Verdict | None]) -> Callable[[str], Verdict]:
@@ -114,15 +95,9 @@ def verdict_finder(find: Callable[[str], Verdict | None]) -> Callable[[str], Ver
 
 
 def fill_template(text: str, where: str, known: Mapping[str, Any]) -> str:
-    """Return a text with the numbers that its template cites.
+    """Return a text with the numbers that its template cites from known values, by name.
 
-    Args:
-        text: a Jinja template.
-        where: names the text in an error message.
-        known: values that the text can cite, by name.
-
-    Raises:
-        InputError: if the text cites what is not there.
+    An InputError, which says where the text stands, if it cites what is not there.
     """
     try:
         return ENVIRONMENT.from_string(text).render(known)
@@ -131,6 +106,7 @@ def fill_template(text: str, where: str, known: Mapping[str, Any]) -> str:
     except Exception as error:
         # Whatever a template does wrong, pandas and Jinja raise all kinds of errors for it.
         said = (str(error).strip() or repr(error)).splitlines()[0]
+        said = f"there is no {said}" if isinstance(error, KeyError) else said
         raise InputError(
             f"{where}: cannot be cited: {said}; mend this text where it is written,"
             " in the registry, in an overlay or in the document"
@@ -141,10 +117,10 @@ def _refuse_unprintable(value: Any) -> Any:
     """Return a text or a number; refuse other values, such as a method without its brackets."""
     if isinstance(value, str | Number | np.bool_ | Undefined):
         return value
-    name = getattr(value, "__name__", None)
-    if callable(value) and name:
-        raise TypeError(f"{name} is a method without its brackets; a column is table['{name}']")
-    raise TypeError(f"a {type(value).__name__} is neither text nor a number")
+    raise TypeError(
+        f"a {type(value).__name__} is neither text nor a number; a method needs brackets, and a"
+        " column with the name of a method is table['name']"
+    )
 
 
 ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, finalize=_refuse_unprintable)
@@ -152,10 +128,10 @@ ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, finalize=
 ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
 ENVIRONMENT.filters |= {
     "exp": math.exp,
-    "number": typeset.number,
-    "numbers": numbers,
-    "percent": percent,
+    "number": number,
+    "numbers": lambda values, digits=3: ", ".join(number(value, digits) for value in values),
+    "percent": lambda value, digits=2: f"{number(100 * value, digits)} %",
     "said": short_verdict,
     "span": span,
-    "words": number_word,
+    "words": lambda count: WORDS[count] if 0 <= count < len(WORDS) else number(count, 9),
 }
