@@ -25,6 +25,7 @@ from replication.documents.typed_numbers import typed_numbers_in_template
 from replication.judge.abstract import (
     MarkedSentence,
     decided_sentences,
+    fill_line,
 )
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -87,8 +88,10 @@ def check_texts(studies: Iterable[StudyResults]) -> None:
         if mistakes := mistakes_in_departures(told.jobs):
             raise InputError("\n".join(mistakes))
         for sentence in told.jobs.registry.sentences_with_marks:
+            where = f"{told.name}: registry.yaml: abstracts: '{sentence.words}': plain"
+            if told.reference:
+                fill_line(sentence.plain, where, told.reference.verdicts)
             if typed := typed_numbers_in_template(sentence.plain or ""):
-                where = f"{told.name}: registry.yaml: abstracts: '{sentence.words}': plain"
                 raise InputError(f"{where}: the number in '{typed[0]}' is typed; cite it")
         for name, figure in told.jobs.figures.items():
             if told.reference is None or figure_path(name) not in told.reference.tables:

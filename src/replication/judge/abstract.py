@@ -34,6 +34,8 @@ DEPARTS_IN = "Departs from the paper in"
 """Words before a departure in the regime."""
 OTHER_SCALE = "Settings of scale that are not the paper's:"
 """Words before departures in scale."""
+LONGEST_LINE = 12
+"""Largest number of words of a plain line."""
 REST_OPEN = ", the rest is open"
 """Remark on a sentence, see `MarkedSentence.is_rest_open`."""
 REST_IS_OPEN = {"holds", "open"}
@@ -160,22 +162,29 @@ def _verdicts_on(
 
 def _remark(verdict: Verdict, claims: Iterable[Claim]) -> str:
     """Return how much of a claim holds if not all, and if it was declared late or answered."""
-    claim = next(each for each in claims if each.id == verdict.claim)
+    own = [each for each in claims if each.id == verdict.claim]
     remarks = {
         short_verdict(verdict): verdict.verdict not in HOLDING,
-        DECLARED_LATE: claim.declared_late,
-        "the authors answer": claim.answer,
+        DECLARED_LATE: any(each.declared_late for each in own),
+        "the authors answer": any(each.answer for each in own),
     }
     return "; ".join(words for words, is_said in remarks.items() if is_said)
 
 
 def plain_line(text: str | None, verdicts: Mapping[str, Verdict]) -> str:
-    """Return a plain line filled in; nothing if it is none, or cites verdicts that are missing."""
-    known = {"verdict": verdict_finder(verdicts.get)}
+    """Return a plain line filled in; nothing if it is none, or `fill_line` refuses it."""
     # Under other settings a claim may have other comparisons than the line cites, or none.
     with suppress(InputError):
-        return " ".join(fill_template(text or "", "plain", known).split())
+        return fill_line(text, "plain", verdicts)
     return ""
+
+
+def fill_line(text: str | None, where: str, verdicts: Mapping[str, Verdict]) -> str:
+    """Return a plain line; an InputError if it cites missing verdicts, or has over 12 words."""
+    words = fill_template(text or "", where, {"verdict": verdict_finder(verdicts.get)}).split()
+    if len(words) > LONGEST_LINE:
+        raise InputError(f"{where}: has more than {LONGEST_LINE} words: {' '.join(words)}")
+    return " ".join(words)
 
 
 def decided_sentences(

@@ -139,8 +139,10 @@ def _check_evidence(judged: Judged) -> None:
     _, keys, values = _KINDS[type(test)]
     try:
         numbers = dict.fromkeys(values, float) | ({"seed": int} if "seed" in keys else {})
-        evidence.astype(numbers).set_index(keys, verify_integrity=True)
-        is_whole = evidence[keys].notna().all(axis=None)
+        evidence.astype(numbers)
+        is_whole = bool(
+            evidence[keys].notna().all(axis=None) and not evidence.duplicated(keys).any()
+        )
     except (KeyError, TypeError, ValueError):
         is_whole = False
     if not is_whole:
