@@ -5,7 +5,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
-from jinja2 import Environment
+from jinja2 import Environment, StrictUndefined
 
 from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown
@@ -272,6 +272,7 @@ def _escape_bars(text: str) -> str:
 _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
+    undefined=StrictUndefined,
     finalize=lambda text: text if isinstance(text, Markdown) else escape_markdown(str(text)),
 )
 _FILTERS: dict[str, Callable[..., str]] = {
