@@ -88,12 +88,7 @@ def test_a_name_with_another_meaning_is_refused(copy, name):
         ),
         ("figures/fig1.py", "def draw(", "def drwa(", "fig1.py: has no function draw; it has"),
         ("registry.yaml", "learning.last_over_first", "learning.last", "no function last; it has"),
-        (
-            "training.py",
-            "def train(",
-            "def train((",
-            "was never closed (training.py, line 12)",
-        ),
+        ("training.py", "def train(", "def train((", "training.py, line 12: "),
         ("study.py", "import Figure,", "import Figurs,", "mypaper: cannot be imported: cannot"),
         (
             "config.yaml",
