@@ -5,8 +5,9 @@ from report_folder import ORIGIN
 
 from replication.base.tables import read_csv
 from replication.bundle.bundle import Bundle, figure_path
+from replication.report.figures import Shown
 from replication.report.page import render
-from replication.report.shown import ShownStudy
+from replication.report.site import Site
 from replication.study.registry import Registry
 
 PARTS = {
@@ -20,14 +21,14 @@ def registry_of_page(texts=None):
     return Registry.parse(PARTS | {"figures": texts or {}}, "registry")
 
 
-def write_page(folder, study, figures=()):
-    """A study's page of some figures."""
-    tables = {figure_path(each.name): read_csv(each.table, ()) for each in figures}
-    shown = ShownStudy(study, Bundle(tables, {}, {"machine": {}}), figures)
+def write_page(folder, study):
+    """A study's page; the folder has its figures."""
+    tables = {figure_path(name): read_csv(folder / study.table(name), ()) for name in study.figures}
+    shown = Shown(study, Bundle(tables, {}, {"machine": {}}), folder)
     page = folder / f"{study.study.name}.html"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        page.write_text(render(shown, ORIGIN, folder))
+        page.write_text(render(shown, "", Site(), ORIGIN, folder))
     return page
 
 

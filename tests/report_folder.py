@@ -10,13 +10,14 @@ import yaml
 from click.testing import CliRunner
 from conftest import ROOT
 
+from replication.bundle.computed import read_finished
 from replication.judge.scorecard import write_verdict
 from replication.judge.verdicts import Verdict
-from replication.plan.jobs import Jobs
 from replication.plan.keys_in_files import checksum, checksum_file
 from replication.plan.study_jobs import StudyJobs
-from replication.report.page import render, write_shown
-from replication.report.shown import Site, show_run
+from replication.report.figures import Shown
+from replication.report.page import render, write_page
+from replication.report.site import Site
 from replication.study.contract import StudySettings
 from replication.study.registry import read_registry
 from replication.study.studies import Study
@@ -153,7 +154,6 @@ class Folder:
         (self.path / "README.md").touch()
         self.figures = {"fig1": {"kind": "fig1"}, "fig6": {"kind": "fig6", "picture": "png"}}
         self.own = {}
-        self.related = []
 
     texts = {}
     page = property(lambda self: self.path / "results/report/paper.html")
@@ -196,15 +196,14 @@ class Folder:
         settings = made_up_settings(self.figures, added.texts)
         registry = registry.with_own(added.claims)
         study = StudyJobs(Study("paper", module), settings, {}, {}, registry)
-        jobs = Jobs(None, {"paper": study})
-        shown = show_run(jobs, "paper", self.path, Site(["paper"]))
-        return shown._replace(related=self.related)
+        return Shown(study, read_finished(study, self.path), self.path)
 
     def build(self, **origin):
         @click.command()
         def command():
             shown = self.shown()
-            write_shown(self.page, shown, render(shown, ORIGIN | origin, self.path), 16 * "0")
+            html = render(shown, "", Site(["paper"]), ORIGIN | origin, self.path)
+            write_page(self.page, shown, html, 16 * "0")
 
         return CliRunner().invoke(command)
 

@@ -22,7 +22,6 @@ from explorers import (
 from tiers import quick_first
 
 from replication.plan.configuration import configure
-from replication.report.shown import ShownFigure
 from replication.study.seeds import seed_list
 from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
@@ -57,14 +56,16 @@ ATTENTION_TOLERANCE, EXPONENT_TOLERANCE = 1e-4, 1e-3
 def address(tmp_path_factory):
     """The page with one figure, which has training's numbers."""
     folder = tmp_path_factory.mktemp("explorer")
-    (folder / "table.csv").write_text(TABLE)
-    (folder / STUDY).mkdir()
-    for place in (folder, folder / STUDY):
-        (place / "picture.svg").write_text(SVG)
     name = "theory_vs_training"
-    figure = ShownFigure(name, folder / "picture.svg", folder / "table.csv")
-    study = replace(JOBS.studies[STUDY], registry=registry_of_page({name: TEXT}))
-    return write_page(folder, study, [figure]).as_uri()
+    settings = SETTINGS.model_copy(update={"figures": {name: SETTINGS.figures[name]}})
+    registry = registry_of_page({name: TEXT})
+    study = replace(JOBS.studies[STUDY], settings=settings, registry=registry)
+    table = folder / study.table(name)
+    for picture in (table.with_suffix(".svg"), folder / STUDY / f"{name}.svg"):
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        picture.write_text(SVG)
+    table.write_text(TABLE)
+    return write_page(folder, study).as_uri()
 
 
 def mixture(num_last, per_query, common, distinct):

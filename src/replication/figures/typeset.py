@@ -94,16 +94,6 @@ def typeset(text: str) -> Markup:
     return _formulas(plain) + Markup("<code>{}</code>").format(rest[0]) + typeset(rest[1])
 
 
-def typeset_svg(text: str) -> Markup:
-    """Return plain text, typeset as by `typeset`, for the text of an SVG."""
-    html = str(typeset(text))
-    small = '<tspan baseline-shift="{}" font-size="75%">'
-    begins = {"sub": small.format("-25%"), "sup": small.format("40%"), "code": "<tspan>"}
-    for tag, begin in begins.items():
-        html = html.replace(f"<{tag}>", begin).replace(f"</{tag}>", "</tspan>")
-    return Markup(html)
-
-
 def _formulas(text: str) -> Markup:
     html = str(escape(text)).replace("&#39;", "'")
     for pattern, replacement in _RULES:

@@ -106,14 +106,6 @@ def measure(benchmark: Path) -> tuple[float, str]:
     return mean(float(row["cpu_time"]) for row in rows), f"{max(memory):.0f}" if memory else ""
 
 
-def known_seconds(benchmark: str, records: Records) -> float | None:
-    """Return the seconds of a job, measured here or else on record; none if neither is known."""
-    try:
-        return measure(Path(benchmark))[0]
-    except (OSError, ValueError, KeyError):  # not made here yet, or by another Snakemake
-        return records.seconds.get(benchmark.removesuffix(BENCHMARK))
-
-
 def record_times(study: StudyJobs) -> int:
     """Record how long the jobs of a study took in this folder; return their number.
 

@@ -10,7 +10,7 @@ What all explorers share stands in `templates/`, each before their own: `explore
 """
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,21 +19,18 @@ from markupsafe import Markup
 
 from replication.study.studies import find_studies
 
-STYLE = Path(__file__).parent / "templates" / "explorer.css"
+STYLE = Path(__file__).parent / "templates/explorer.css"
 """Style that all explorers share."""
 SCRIPT = STYLE.with_suffix(".js")
 """Script that all explorers share."""
 
 
 class Explorer(NamedTuple):
-    """The additions to a page, all empty if a study has no explorer."""
+    """Section, style and script that a study adds to its page, all empty without an explorer."""
 
     panel: Markup = Markup()
-    """Section of the page."""
     style: str = ""
-    """Style of the section."""
     script: str = ""
-    """Script of the section."""
 
 
 def explorer_files(study: str) -> list[Path]:
@@ -50,35 +47,16 @@ def explorer_programs(study: str) -> list[str]:
 
 
 def explorer(
-    study: str,
-    settings: Mapping[str, Any],
-    tables: Mapping[str, Path],
-    environment: Environment,
+    study: str, settings: Mapping[str, Any], tables: Mapping[str, Path], environment: Environment
 ) -> Explorer:
-    """Return the additions of a study to its page.
-
-    Args:
-        study: name of the study.
-        settings: the study's section of the configuration.
-        tables: tables that the study's figures draw, by name of the figure.
-        environment: has the page's filters.
-
-    Raises:
-        InputError: if the settings are not the study's, or a table cannot be read.
-    """
+    """Return what a study adds to its page, given its settings, and its figures' tables by name."""
     if not (files := explorer_files(study)):
         return Explorer()
     (program,) = explorer_programs(study)
     read = find_studies()[study].settings.parse(settings, study)
-    data = importlib.import_module(program).data(read, tables)
-    panel = _read_all(files, ".html")
-    return Explorer(
-        Markup(environment.from_string(panel).render(data)),
-        _read_all([STYLE, *files], ".css"),
-        _read_all([SCRIPT, *files], ".js"),
-    )
-
-
-def _read_all(files: Iterable[Path], ending: str) -> str:
-    """Return the texts of the files with an ending, one after the other."""
-    return "".join(path.read_text(encoding="utf-8") for path in files if path.suffix == ending)
+    told = importlib.import_module(program).data(read, tables)
+    texts = {".html": "", ".css": STYLE.read_text("utf-8"), ".js": SCRIPT.read_text("utf-8")}
+    for path in files:
+        texts[path.suffix] += path.read_text("utf-8")
+    panel = Markup(environment.from_string(texts[".html"]).render(told))
+    return Explorer(panel, texts[".css"], texts[".js"])

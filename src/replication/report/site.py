@@ -2,31 +2,57 @@
 
 import base64
 import hashlib
-import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from replication.base.citation_file import name_author
 from replication.base.errors import InputError
-from replication.base.stamp import FOLDER_MARK, files_beside, stamped
-from replication.base.storage import write_atomically
 from replication.bundle.bundle import read_verdicts, reference_folder
-from replication.figures.typeset import number, typeset, typeset_svg
-from replication.judge.abstract import decided_sentences
+from replication.bundle.paper_scale import with_paper_scale
+from replication.documents.methods import method_value
+from replication.figures.typeset import number, typeset
+from replication.judge import abstract, verdicts, wording
 from replication.judge.verdicts import Verdict
-from replication.report.context import claim_views, contested_claims, verdict_counts
-from replication.report.shown import RelatedPage, Site
+from replication.plan.configuration import Configuration, configuration_type
+from replication.plan.cost import cost_in_words, cost_of_study
+from replication.plan.jobs import Jobs
+from replication.plan.steps import Step
+from replication.plan.times import Records
+from replication.study.claims import GROUPS
 from replication.study.registry import Registry, read_registry, without_latex
 from replication.study.studies import Study, find_studies
 
 TEMPLATES = Path(__file__).parent / "templates"
-KINDS = {".svg", ".png", ".csv"}
-"""Endings of the files in a page's folder."""
-KICKER = b'<p class="kicker">Replication report</p>'
-"""Line that every page has above its title, see `base.html`."""
+INDEX = "index.html"
+"""Name of the page that lists all papers."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """The pages that are made together: of some studies, and the index unless its link is empty."""
+
+    pages: Sequence[str] = ()
+    index: str = ""
+    command: str = "snakemake results/report/{}.html"
+    """Command that makes the page of a study; `{}` stands for its name."""
+
+    def link(self, study: str) -> str:
+        """Return the link to a study: to its page, or its place in the index, or none."""
+        if study in self.pages:
+            return f"{study}.html"
+        return f"{self.index}#{study}" if self.index else ""
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Name of every study of the project, and the link to it; papers come first."""
+        names = sorted(find_studies(), key=lambda name: not registry_of(name).url)
+        return [(name.replace("_", " "), self.link(name)) for name in names]
 
 
 @cache
@@ -39,12 +65,20 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["policy_hash"] = policy_hash
+    environment.globals |= {
+        "GROUPS": GROUPS,
+        "marking": abstract,
+        "number": number,
+        "judging": verdicts,
+        "wording": wording,
+        "policy_hash": policy_hash,
+    }
     environment.filters |= {
+        "author": name_author,
+        "method_value": method_value,
         "number": number,
         "plain": without_latex,
         "typeset": typeset,
-        "typeset_svg": typeset_svg,
     }
     return environment
 
@@ -59,51 +93,16 @@ def asset(name: str, added: str = "") -> Markup:
     return Markup((TEMPLATES / name).read_text(encoding="utf-8") + added)
 
 
-def registry_of(study: Study) -> Registry:
-    """Return the registry of a study."""
-    return read_registry(study.folder / "registry.yaml")
-
-
-def site_links(site: Site) -> list[tuple[str, str]]:
-    """Return the name of every study of the project, and the link to it; papers come first."""
-    studies = find_studies()
-    names = sorted(studies, key=lambda name: not registry_of(studies[name]).url)
-    return [(name.replace("_", " "), site.link(name)) for name in names]
+def registry_of(study: str) -> Registry:
+    """Return the registry of a study, by its name."""
+    return read_registry(find_studies()[study].folder / "registry.yaml")
 
 
 def studies_of_paper(study: str) -> list[Study]:
     """Return the other studies of a study's paper."""
-    studies = find_studies()
-    url = registry_of(studies[study]).url if study in studies else None
-    return [
-        other
-        for name, other in studies.items()
-        if name != study and url and registry_of(other).url == url
-    ]
-
-
-def related_pages(root: Path, study: str, site: Site) -> list[RelatedPage]:
-    """Return the pages of the other studies of a paper, with the verdicts of their references."""
-    return [_related_page(root, other, site) for other in studies_of_paper(study)]
-
-
-def _related_page(root: Path, study: Study, site: Site) -> RelatedPage:
-    registry, name = registry_of(study), study.name
-    known = RelatedPage(registry.title, site.link(name), name in site.pages)
-    labels = {figure: text.label for figure, text in registry.figures.items()}
-    try:
-        verdicts = read_verdicts(reference_folder(root, name))
-        claims = claim_views(registry, list(verdicts.values()), labels)
-    except InputError:
-        return known
-    titles = [f"{text.label} {text.title}".lower() for text in registry.figures.values()]
-    marks = decided_sentences([(registry, verdicts)])
-    return known._replace(
-        counts=verdict_counts(claims),
-        contested=contested_claims(claims),
-        marks={words: found.mark for words, found in marks.items()},
-        search="\n".join([*titles, *(view.search for view in claims)]),
-    )
+    url = registry_of(study).url if study in find_studies() else None
+    others = find_studies().items()
+    return [each for name, each in others if url and name != study and registry_of(name).url == url]
 
 
 def known_verdicts(root: Path, study: str) -> dict[str, Verdict]:
@@ -114,76 +113,23 @@ def known_verdicts(root: Path, study: str) -> dict[str, Verdict]:
         return {}
 
 
-def refuse_other_page(page: Path) -> None:
-    """Refuse to overwrite a file that is no page of the site.
+def plan_again(facts: Mapping[str, Any], *names: str) -> Jobs:
+    """Return the table of jobs of some studies, of all if none is named.
 
-    Raises:
-        InputError: if there is such a file.
+    `facts` has the `configuration` of a run, and the `root` of the project.
     """
-    try:
-        is_ours = not page.exists() or KICKER in page.read_bytes()
-    except OSError:
-        is_ours = False
-    if not is_ours:
-        raise InputError(
-            f"{page}: is no page of a replication, and would be overwritten; move it, or choose"
-            " another folder"
-        )
+    found = find_studies()
+    studies = {name: found[name] for name in names or found}
+    parts = {name: facts["configuration"][name] for name in (*Configuration.model_fields, *studies)}
+    configuration = configuration_type(studies).parse(parts, "configuration")
+    return Jobs.of(configuration, studies, with_paper_scale(Path(facts["root"])))
 
 
-def folder_of_page(page: Path) -> Path:
-    """Return the folder with the pictures and tables of a page.
-
-    Raises:
-        InputError: if another thing has this name, or the folder has files that no page wrote.
-    """
-    folder = page.with_suffix("")
-    if folder.exists():
-        other = [folder] if not folder.is_dir() else _other_files(folder)
-        if other:
-            raise InputError(
-                f"{other[0]}: is not part of a page, and {folder} will be overwritten;"
-                " move the file, or choose another folder"
-            )
-    return folder
+def folder_of(step: Step) -> Path:
+    """Return the folder in which a storage provider has put the files of a step, or this one."""
+    return Path(step.inputs[0].path.removesuffix(step.facts["first"]))
 
 
-def _other_files(folder: Path) -> list[Path]:
-    return sorted(
-        path
-        for path in folder.iterdir()
-        if not path.is_file() or not (path.suffix in KINDS or path.name == FOLDER_MARK)
-    )
-
-
-def write_page(
-    page: Path,
-    html: str,
-    files: Mapping[str, Path],
-    texts: Mapping[str, str],
-    key: str | None = None,
-) -> None:
-    """Write a page, and beside it a folder of files and texts by name, and nothing else in it.
-
-    Empty texts are not written. Without a key the page has no stamp.
-
-    Raises:
-        InputError: if the folder has other files, or the file system refuses.
-    """
-    folder = folder_of_page(page)
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        for name, path in files.items():
-            shutil.copyfile(path, folder / name)
-        for name, text in texts.items():
-            if text:
-                (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{folder}: cannot be written ({error.strerror or error}); make room or allow writing"
-            " there, then run the same command again"
-        ) from error
-    content = html.encode()
-    whole = stamped(content, ".html", key, files_beside(page)) if key else content
-    write_atomically(page, lambda stream: stream.write(whole))
+def cost_of(jobs: Jobs, study: str) -> str:
+    """Return the time and memory of all jobs of a study, in words."""
+    return cost_in_words(cost_of_study(jobs, study, Records.of(find_studies().values())))

@@ -19,7 +19,6 @@ from replication.plan.rules import INDEX
 from replication.plan.steps import Input, Role, Step, texts
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.times import Records
-from replication.study.registry import SCORECARD
 
 WHOLE_SITE = {"report", "everything"}
 """Targets that make the index, and the page of each study."""
@@ -82,15 +81,10 @@ class SiteSteps:
         return self._step(outputs, "page", settings, inputs, facts, explorer_programs(study))
 
     def _index(self) -> Step:
-        """Return the step of the index, which is made from all verdicts, and scorecards."""
+        """Return the step of the index, which is made from all verdicts."""
         studies = [self.jobs.studies[name] for name in self.pages]
         verdicts = (path for each in studies for path in each.files.verdicts.values())
-        pictures = (path for each in studies for path in self._pictures(each, [SCORECARD]))
-        inputs = [
-            *_inputs(verdicts, "verdict"),
-            *_inputs(pictures, "figure"),
-            *self._texts([], self.jobs.studies),
-        ]
+        inputs = [*_inputs(verdicts, "verdict"), *self._texts([], self.jobs.studies)]
         costs = [self._cost(name) for name in self.jobs.studies]
         facts = {"pages": self.pages}
         return self._step((INDEX,), "index", [self.pages, costs], inputs, facts)
@@ -151,11 +145,10 @@ class SiteSteps:
     def _records(self) -> Records:
         return Records.of(each.study for each in self.jobs.studies.values())
 
-    def _pictures(self, study: StudyJobs, names: Iterable[str] = ()) -> list[str]:
+    def _pictures(self, study: StudyJobs) -> list[str]:
         return [
             f"{study.table(name).removesuffix('.csv')}.{figure.picture}"
             for name, figure in study.figures.items()
-            if not names or name in names
         ]
 
 

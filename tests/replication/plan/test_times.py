@@ -8,7 +8,7 @@ from replication.documents import generate
 from replication.plan import times
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.times import Records, record_name
+from replication.plan.times import record_name
 from replication.study.studies import find_studies
 
 STUDIES = find_studies()
@@ -40,8 +40,6 @@ def test_a_run_joins_the_record_of_its_study(record):
     assert times.record_times(JOBS.studies["example"]) == 1
     assert record.read_text() == (f"job,seconds,mib\nlogs/example/data/kept,3.0,\n{JOB},4.3,120\n")
     assert times.read_record(record)[JOB] == ("4.3", "120")
-    assert times.known_seconds(f"{JOB}.benchmark.tsv", Records({JOB: 5.0})) == 4.26
-    assert times.known_seconds("elsewhere.benchmark.tsv", Records({"elsewhere": 5.0})) == 5.0
 
 
 def test_memory_that_snakemake_does_not_know_is_left_out(record):

@@ -55,7 +55,7 @@ def test_structure_is_told_to_a_screen_reader(visit):
     )
     assert named
     pictures = page.locator("img, svg[role=img], [role=img]")
-    assert pictures.count() == 2 + 8 + 2
+    assert pictures.count() == 2 + 2
     bare = page.evaluate(
         """() => [...document.querySelectorAll("img, svg, [role=img]")].filter(e =>
             !(e.alt || e.ariaLabel || e.getAttribute("aria-labelledby")

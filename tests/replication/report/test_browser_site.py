@@ -11,7 +11,7 @@ from conftest import PATIENCE, ROOT
 from in_browser import scroll_through, serious_violations
 from report_folder import SVG
 
-from replication.report import from_reference
+from replication.report import command
 from replication.report.command import main as report
 
 
@@ -21,13 +21,12 @@ def index(tmp_path_factory):
 
     def draw(drawings):
         for each in drawings:
-            each.picture.parent.mkdir(exist_ok=True)
-            each.picture.write_text(SVG)
-            yield ""
+            each.file.parent.mkdir(exist_ok=True)
+            each.file.write_text(SVG)
 
     folder = tmp_path_factory.mktemp("site")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(from_reference, "draw_all", draw)
+        patch.setattr(command, "draw_all", draw)
         told = ["--reference", "--root", str(ROOT), "--output", str(folder), "example"]
         assert CliRunner().invoke(report, told).exit_code == 0
     return folder

@@ -86,21 +86,6 @@ def test_estimates_and_whole_figures_are_on_every_screen(visit, width):
 
 
 @pytest.mark.thorough
-def test_texts_of_plots_do_not_collide(visit):
-    page = visit()
-    unfold(page)
-    collisions = page.evaluate(
-        """() => [...document.querySelectorAll(".evidence svg")].flatMap((svg) => {
-            const boxes = [...svg.querySelectorAll("text")].map(e => e.getBoundingClientRect());
-            return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b =>
-                a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom
-            ).map(() => svg.getAttribute("aria-labelledby")));
-        })"""
-    )
-    assert collisions == []
-
-
-@pytest.mark.thorough
 def test_print_shows_a_summary_and_the_figures(visit):
     page = visit("#verdict=does%20not%20hold")
     page.emulate_media(media="print")

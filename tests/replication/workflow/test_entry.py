@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import FIGURE, FIGURES, JOBS, Template
+from conftest import FIGURE, JOBS, Template
 
 ENTRIES = {"Snakefile": "plain", "workflow/Snakefile": "all"}
 """Each with its default target."""
@@ -49,15 +49,6 @@ def test_with_another_directory_nothing_is_written_into_the_project(template, tm
     template.run(FIGURE, "--directory", str(elsewhere))
     assert (elsewhere / FIGURE).is_file()
     assert there() == before
-
-
-@pytest.mark.thorough
-def test_a_report_is_of_what_is_there(finished_project):
-    (finished_project.folder / FIGURES[1]).unlink()
-    words = ["--report", "report.html"]
-    output = finished_project.run("figures", *words, "--config", "study=example", succeed=False)
-    assert f"{FIGURES[1]} marked for report but does not exist" in output
-    assert "Report created" in finished_project.run(FIGURE, *words)
 
 
 def test_a_project_may_lie_below_a_path_with_spaces(tmp_path: Path):

@@ -6,7 +6,6 @@
   const counts = all(".count");
   const figures = all(".figure");
   const sections = all("section.filtered:not(.figure)");
-  const pointers = all(".pointer");
   const rows = new Map(all("#list tbody tr").map((row) => [row.dataset.claim, row]));
   const fields = { q: "search", verdict: "by-verdict", about: "by-about", figure: "by-figure" };
   for (const [key, id] of Object.entries(fields)) fields[key] = byId(id);
@@ -55,7 +54,6 @@
     const named = (figure) => matchers.length > 0 && chosen.length === 0 && fits(searched.get(figure), "");
     for (const figure of figures) figure.hidden = active && !named(figure) && !resting.has(figure.dataset.figure);
     for (const section of sections) section.hidden = active && all(".claim, .figure", section).every((part) => part.hidden);
-    for (const pointer of pointers) pointer.hidden = !matchers.length || !fits(searched.get(pointer), "");
     for (const button of counts) {
       const { verdict, about } = button.dataset;
       const pressed = fields.verdict.value === verdict && fields.about.value === about;
@@ -63,12 +61,11 @@
     }
     const shown = claims.filter((claim) => !claim.hidden).length;
     const drawn = figures.filter((figure) => !figure.hidden).length;
-    const elsewhere = pointers.some((pointer) => !pointer.hidden) ? "; more on another page" : "";
-    const message = `${shown} of ${claims.length} claims shown${active && drawn ? `, ${drawn} ${drawn > 1 ? "figures" : "figure"}` : ""}${elsewhere}`;
+    const message = `${shown} of ${claims.length} claims shown${active && drawn ? `, ${drawn} ${drawn > 1 ? "figures" : "figure"}` : ""}`;
     if (status.textContent !== message) status.textContent = message;
     byId("filter").classList.toggle("active", active);
     if (active) byId("list").closest("details").open = true;
-    byId("nothing").hidden = shown + drawn > 0 || Boolean(elsewhere);
+    byId("nothing").hidden = shown + drawn > 0;
   }
 
   function apply() {
