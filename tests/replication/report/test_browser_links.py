@@ -51,7 +51,7 @@ def test_commands_are_copied(visit):
     while button.text_content() == "Copy":
         page.wait_for_timeout(20)
     assert button.text_content() == "Copied"
-    assert page.evaluate("navigator.clipboard.readText()") == "snakemake figures/fig6.pdf"
+    assert page.evaluate("navigator.clipboard.readText()") == "snakemake figures/paper/fig6.pdf"
 
 
 @pytest.mark.thorough

@@ -22,7 +22,9 @@
     ["corollary ", "cor(?:ollary|ollaries)?"], ["erratum ", "err(?:atum|ata)"]].map(([name, kind]) => [name, RegExp(`(?<!\\p{L})${kind}\\.?\\s?\\(?(?=\\d)`, "gu")]);
   const alike = (text) => KINDS.reduce((told, [name, kind]) => told.replace(kind, name), text.toLowerCase()
     .replace(/[α-ω]/g, (letter) => LETTERS[letter.charCodeAt(0) - 0x3b1])
-    .replaceAll("_", "").replace(/(?<=\p{L})[-\u2010-\u2013](?=\p{L})/gu, " "));
+    .replaceAll("_", "").replace(/(?<=\p{L})[-\u2010-\u2013](?=\p{L})/gu, " "))
+    // Lemmas 3 and 5 are Lemma 5, too.
+    .replace(/(\p{L}+\.? )\d\w*((?:(?:, and |, | and |-)\d\w*)+)/gu, (all, kind, rest) => all + rest.match(/\d\w*/g).map((n) => ` ${kind}${n}`).join(""));
   const searched = new Map(all("[data-search]").map((element) => [element, alike(element.dataset.search)]));
 
   // "Theorem 3" is one phrase, and so is what stands in quotes.
