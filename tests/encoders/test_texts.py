@@ -135,7 +135,7 @@ WRONG_FILES = {
     "list of labels": ("cb", 0, CB.replace('"neutral"', '["neutral"]').encode(), "line 1: does"),
     "surrogate": ("cb", 0, CB.replace("C", "\\ud800").encode(), "line 2: does not consist of"),
     "cut": ("cb", 1, CB.encode()[:-20], "line 2: does not consist of a JSON object"),
-    "number": ("clinc150", 0, b"5", "data_full.json: must be a mapping"),
+    "number": ("clinc150", 0, b"5", "data_full.json: Input should be an object"),
     "no pairs": ("clinc150", 0, b'{"train": null}', "train: Input should be a valid array"),
     "no pair": ("clinc150", 0, b'{"train": [["a", 2]]}', "train > 0 > 1: Input should be a valid"),
     "intent": (

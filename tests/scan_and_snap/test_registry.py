@@ -1,18 +1,22 @@
 """The registry is typed, complete, and names checks that exist."""
 
 import ast
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from conftest import JOBS as ALL_JOBS
 from pydantic import ValidationError
 from settings_of_the_paper import REGISTRY, STUDY
 
 from replication.base.errors import InputError
 from replication.base.yaml_files import read_yaml
-from replication.documents.claims import registry_to_markdown
+from replication.documents.pages import claims_page
+from replication.documents.study_results import StudyResults
 from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -102,6 +106,12 @@ def test_claims_of_the_paper_stand_in_one_registry_only():
     assert len({*claims}) == len(claims)
 
 
+class Judged(NamedTuple):
+    """Kept results that have verdicts alone."""
+
+    verdicts: dict[str, Verdict]
+
+
 @pytest.mark.parametrize("name", REGISTRIES)
 def test_table_has_every_claim(name):
     registry = REGISTRIES[name]
@@ -116,7 +126,8 @@ def test_table_has_every_claim(name):
         for claim in registry.claims
         if claim.test
     }
-    lines = registry_to_markdown(name, registry, judged, {}, ()).splitlines()
+    told = StudyResults(replace(ALL_JOBS.studies[name], registry=registry), Judged(judged))
+    lines = claims_page(told).splitlines()
     assert any(line.startswith(AT_SCALE) for line in lines) == bool(registry.scale)
     for claim in registry.claims:
         (line,) = (line for line in lines if f"</a>{claim.id} |" in line)

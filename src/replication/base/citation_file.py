@@ -13,11 +13,7 @@ LICENCE = "MIT"
 
 
 def read_citation_file(root: Path) -> dict[str, Any]:
-    """Return the content of a project's `CITATION.cff`; nothing if there is none.
-
-    Raises:
-        InputError: if it cannot be read.
-    """
+    """Return the content of a project's `CITATION.cff`; nothing if there is none."""
     path = root / CITATION
     return read_yaml(path) if path.is_file() else {}
 

@@ -1,24 +1,26 @@
 """Digests of code: what a result depends on besides its settings.
 
-Snakemake does not see that an imported module changed. So every rule carries one digest per module
-that its program reaches, and every intermediate file carries the same digests.
+Snakemake does not see that an imported module changed. So a key has one digest per module that a
+program reaches.
 """
 
 import ast
-import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import cache_from_source
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from replication.base.errors import InputError
 from replication.base.places import ENGINE, SOURCE
+from replication.base.sources import read_source
 
 COMPUTES_NOTHING = frozenset({
     "PIL", "click", "jinja2", "markupsafe", "pyarrow", "pydantic", "pydantic_core", "requests",
@@ -43,25 +45,14 @@ class Reach(NamedTuple):
 class Parameters(NamedTuple):
     """The parameters of a function."""
 
-    positional: tuple[str, ...]
+    positional: list[str]
     """Names of the parameters that can be given by position."""
-    named: tuple[str, ...]
+    named: list[str]
     """Names of the parameters that can only be given by name."""
-    required: tuple[str, ...]
+    required: list[str]
     """Names of the parameters without a default."""
     takes_more: bool
     """True if any number of arguments can follow, as in `*tables`."""
-
-
-class _Import(NamedTuple):
-    """One import statement."""
-
-    module: str
-    """Module that the statement names, without the dots of a relative import."""
-    names: list[str]
-    """Names that it takes from the module, as in `from module import name`."""
-    is_relative: bool = False
-    """True if the import begins with dots."""
 
 
 class _Source(NamedTuple):
@@ -69,19 +60,10 @@ class _Source(NamedTuple):
 
     digest: str
     """Digest of the syntax tree; empty if the file holds only documentation."""
-    imports: list[_Import]
-    """Imports of the file, including those within functions."""
+    imports: list[list[str]]
+    """Modules that the file imports, also within functions, each with the names taken from it."""
     functions: dict[str, Parameters | None]
     """Parameters of each function that the file defines; None for a name that it imports."""
-
-
-class _Module(NamedTuple):
-    source: _Source
-    """Content of the module's file."""
-    imports: frozenset[str]
-    """Full names of the imported modules of this project."""
-    packages: frozenset[str]
-    """Import names of the packages that may compute."""
 
 
 @cache
@@ -90,59 +72,61 @@ def reach(module: str) -> Reach:
 
     An `InputError` if there is no such module, or a module cannot be read.
     """
-    found: dict[str, _Module] = {}
+    found: dict[str, str] = {}
+    packages: set[str] = set()
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name not in found and name not in WORDING:
-            found[name] = _read_module(name)
-            waiting.extend(found[name].imports)
-    modules = {
-        name: item.source.digest for name, item in sorted(found.items()) if item.source.digest
-    }
+        if not _place(name.partition(".")[0]).is_dir():
+            packages.add(name.partition(".")[0])
+        elif name not in found and name not in WORDING:
+            source = _read_module(name)
+            found[name] = source.digest
+            waiting.extend(_imported(name, source))
     # Looked up last: names of distributions take a moment to find.
-    packages = map(
-        _distribution_name, frozenset().union(*(item.packages for item in found.values()))
+    computing = map(_distribution_name, packages - COMPUTES_NOTHING - sys.stdlib_module_names)
+    return Reach(
+        {name: found[name] for name in sorted(found) if found[name]}, (*sorted(computing),)
     )
-    return Reach(modules, tuple(sorted(packages)))
 
 
-def installed_versions(packages: tuple[str, ...]) -> dict[str, str]:
+def _imported(name: str, source: _Source) -> set[str]:
+    """Return all that a module's import runs: of a.b.c also a and a.b."""
+    found = {name}
+    for base, *taken in source.imports:
+        found |= {base, *filter(is_module, (f"{base}.{each}" for each in taken))}
+    return {each for path in found for each in accumulate(path.split("."), "{}.{}".format)}
+
+
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the installed version of each package, without a local suffix such as `+cpu`."""
     return {name: _installed_version(name) for name in packages}
 
 
 def check_function(module: str, function: str) -> None:
     """Refuse a function that a module does not have, without running the module, in words."""
-    found = _read_module(module).source.functions
-    if function not in found:
-        public = ", ".join(sorted(name for name in found if name.islower() and name[0] != "_"))
-        raise InputError(f"{_source_path(module)}: has no function {function}; it has {public}")
+    if function not in _read_module(module).functions:
+        raise _no_function(module, function)
 
 
 def parameters(module: str, function: str) -> Parameters:
-    """Return the parameters of a public function that a module defines, without running it.
-
-    An `InputError` names the functions that the module defines.
-    """
-    defined = {
-        name: found for name, found in _read_module(module).source.functions.items() if found
-    }
-    found = defined.get(function)
+    """Return the parameters of a public function that a module defines, without running it."""
+    found = _read_module(module).functions.get(function)
     if found is None or function.startswith("_"):
-        public = ", ".join(sorted(name for name in defined if name[0] != "_"))
-        raise InputError(f"{_source_path(module)}: defines no function {function}; it has {public}")
+        raise _no_function(module, function)
     return found
+
+
+def _no_function(module: str, function: str) -> InputError:
+    names = (name for name, found in _read_module(module).functions.items() if found)
+    public = ", ".join(sorted(name for name in names if name[0] != "_"))
+    return InputError(f"{module}: has no function {function} of its own; it has {public}")
 
 
 @cache
 def is_module(name: str) -> bool:
     """Say whether there is a module of this project with a full name."""
-    try:
-        _source_path(name)
-    except ModuleNotFoundError:
-        return False
-    return True
+    return _source_path(name) is not None
 
 
 @cache
@@ -161,19 +145,26 @@ def _distribution_name(package: str) -> str:
     return packages_distributions().get(package, [package])[0]
 
 
+def _place(module: str) -> Path:
+    """Return the path of a module of the engine or of the project, without ending."""
+    parts = module.split(".")
+    return (ENGINE.parent if parts[0] == ENGINE.name else SOURCE).joinpath(*parts)
+
+
+def _source_path(module: str) -> Path | None:
+    place = _place(module)
+    return next(filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py"))), None)
+
+
 @cache
-def _read_module(name: str) -> _Module:
-    try:
-        source = _read_source(_source_path(name))
-    except ModuleNotFoundError as error:
-        raise InputError(f"{error}; every folder of a package needs an __init__.py") from error
-    imported = _imported_modules(source.imports, name)
-    # Importing a.b.c runs a and a.b first.
-    parts = name.split(".")
-    parents = {".".join(parts[:end]) for end in range(1, len(parts))}
-    own = frozenset({item for item in imported if _is_ours(item)} | parents)
-    tops = {item.split(".")[0] for item in imported - own}
-    return _Module(source, own, frozenset(tops - COMPUTES_NOTHING - sys.stdlib_module_names))
+def _read_module(name: str) -> _Source:
+    path = _source_path(name)
+    if path is None:
+        raise InputError(
+            f"there is no module {name} at {_place(name)}; every folder of a package needs an"
+            " __init__.py"
+        )
+    return _read_source(path)
 
 
 def _read_source(path: Path) -> _Source:
@@ -182,73 +173,45 @@ def _read_source(path: Path) -> _Source:
     Without records, parsing all modules takes half of every start. An `InputError` if the file is
     no Python.
     """
-    content = path.read_bytes()
+    content = read_source(os.path.realpath(path))
+    key = sha256(read_source(__file__) + content).hexdigest()
     record = Path(cache_from_source(path)).with_suffix(".json")
-    key = hashlib.sha256(_own_content() + content).hexdigest()
-    # A record that cannot be read costs no more than the time to parse the source.
-    with suppress(OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        found = json.loads(record.read_text("utf-8"))
-        if found["key"] == key:
-            return _source_of_record(*found["source"])
-    source = _parse_source(content, path)
+    # A record that is missing or cannot be read costs no more than the time to parse the source.
+    with suppress(OSError, ValueError, TypeError, LookupError, RecursionError, AttributeError):
+        kept = json.loads(record.read_text("utf-8"))
+        if kept["key"] == key:
+            digest, imports, functions = kept["source"]
+            known = {name: each and Parameters(*each) for name, each in functions.items()}
+            return _Source(digest, imports, known)
+    try:
+        source = _parse_source(ast.parse(content, str(path)))
+    except SyntaxError as error:
+        raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
     if not sys.dont_write_bytecode:
-        temporary = record.with_name(f".{record.name}.{os.getpid()}")
         with suppress(OSError):  # the folder may belong to somebody else, or the disk be full
-            temporary.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                temporary.write_text(json.dumps({"key": key, "source": source}), "utf-8")
-                temporary.replace(record)
-            finally:
-                temporary.unlink(missing_ok=True)
+            record.parent.mkdir(parents=True, exist_ok=True)
+            record.write_text(json.dumps({"key": key, "source": source}), "utf-8")
     return source
 
 
-@cache
-def _own_content() -> bytes:
-    """Return the content of this file; after a change of it no record is valid."""
-    return Path(__file__).read_bytes()
-
-
-def _source_of_record(
-    digest: str, imports: list[list[Any]], functions: dict[str, list[Any] | None]
-) -> _Source:
-    """Return the source of a record; JSON has lists in place of tuples."""
-    read = {
-        name: _parameters_of_record(*found) if found else None for name, found in functions.items()
-    }
-    return _Source(digest, [_Import(*each) for each in imports], read)
-
-
-def _parameters_of_record(
-    positional: list[str], named: list[str], required: list[str], takes_more: bool
-) -> Parameters:
-    return Parameters(tuple(positional), tuple(named), tuple(required), takes_more)
-
-
-def _parse_source(content: bytes, path: Path) -> _Source:
-    try:
-        tree = ast.parse(content, str(path))
-    except SyntaxError as error:
-        raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
-    digest, nodes = _digest_and_imports(tree)
-    return _Source(digest, list(_imports(nodes)), dict(_functions(tree)))
-
-
-def _imports(nodes: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[_Import]:
-    for node in nodes:
+def _parse_source(tree: ast.Module) -> _Source:
+    imports: list[list[str]] = []
+    functions: dict[str, Parameters | None] = {}
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (_Import(alias.name, []) for alias in node.names)
-        else:
-            names = [alias.name for alias in node.names]
-            yield _Import(node.module or "", names, node.level > 0)
-
-
-def _functions(tree: ast.Module) -> Iterator[tuple[str, Parameters | None]]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            yield node.name, _parameters(node.args)
+            imports += ([alias.name] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from ((alias.asname or alias.name, None) for alias in node.names)
+            if node.level:
+                raise SyntaxError("relative imports are not followed, write them in full")
+            imports.append([str(node.module), *(alias.name for alias in node.names)])
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            functions[statement.name] = _parameters(statement.args)
+        elif isinstance(statement, ast.ImportFrom):
+            functions |= dict.fromkeys(alias.asname or alias.name for alias in statement.names)
+    shape = _shape(tree)
+    digest = sha256(repr(shape).encode()).hexdigest()[:12] if shape != ("Module", []) else ""
+    return _Source(digest, imports, functions)
 
 
 def _parameters(given: ast.arguments) -> Parameters:
@@ -256,79 +219,24 @@ def _parameters(given: ast.arguments) -> Parameters:
     named = [item.arg for item in given.kwonlyargs]
     without = [name for name, default in zip(named, given.kw_defaults, strict=True) if not default]
     required = positional[: len(positional) - len(given.defaults)] + without
-    return Parameters(tuple(positional), tuple(named), tuple(required), given.vararg is not None)
+    return Parameters(positional, named, required, given.vararg is not None)
 
 
-def _is_ours(module: str) -> bool:
-    package = module.split(".", maxsplit=1)[0]
-    return (_folder_of(package) / package).is_dir()
-
-
-def _folder_of(package: str) -> Path:
-    """Return the folder of a package of the engine or of the project."""
-    return ENGINE.parent if package == ENGINE.name else SOURCE
-
-
-def _source_path(module: str) -> Path:
-    parts = module.split(".")
-    folder = _folder_of(parts[0])
-    place = folder.joinpath(*parts)
-    for path in (place / "__init__.py", place.with_suffix(".py")):
-        if path.is_file():
-            return path
-    raise ModuleNotFoundError(f"there is no module {module} in {folder}")
-
-
-def _imported_modules(imports: Iterable[_Import], module: str) -> set[str]:
-    names: set[str] = set()
-    for base, taken, is_relative in imports:
-        if is_relative:
-            raise InputError(f"{module}: relative imports are not followed, write them in full")
-        names.add(base)
-        names.update(f"{base}.{name}" for name in taken if is_module(f"{base}.{name}"))
-    return names
-
-
-def _digest_and_imports(tree: ast.Module) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
-    """Return the digest of the code, empty if there is none, and its imports."""
-    imports: list[ast.Import | ast.ImportFrom] = []
-    shape = _shape(tree, imports)
-    is_empty = shape == ("Module", [])
-    return "" if is_empty else hashlib.sha256(repr(shape).encode()).hexdigest()[:12], imports
-
-
-def _shape(node: object, imports: list[ast.Import | ast.ImportFrom]) -> object:
+def _shape(node: object) -> object:
     """Return a node as `ast.dump` shows it, without docstrings, bare strings and empty fields.
 
-    Versions of Python differ in their empty fields. The list receives the imports below the node,
-    so that one walk is enough.
+    Versions of Python differ in their empty fields.
     """
     if isinstance(node, list):
-        return [_shape(item, imports) for item in node]
+        return [_shape(item) for item in node if not _computes_nothing(item)]
     if not isinstance(node, ast.AST):
         return node
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        imports.append(node)
-    fields = []
-    for name in node._fields:
-        value = getattr(node, name, None)
-        if name == "body" and isinstance(value, list):
-            value = [child for child in value if not _computes_nothing(child)]
-        if value not in (None, []):
-            fields.append((name, _shape(value, imports)))
-    return type(node).__name__, fields
+    fields = ((name, _shape(value)) for name, value in ast.iter_fields(node) if value is not None)
+    return type(node).__name__, [(name, shape) for name, shape in fields if shape != []]
 
 
-def _computes_nothing(node: ast.AST) -> bool:
+def _computes_nothing(node: object) -> bool:
     """Say whether a statement is a bare string, or the list of a package's public names."""
-    is_list = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-    return is_list or is_bare_string(node)
-
-
-def is_bare_string(node: ast.AST) -> TypeGuard[ast.Expr]:
-    """Say whether a statement is a bare string, such as a docstring."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"

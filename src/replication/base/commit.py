@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import click
@@ -12,21 +12,14 @@ UNKNOWN = "unknown"
 
 
 def commit_name(project: Path, *options: str) -> str:
-    """Return the name that git gives the state of a project, or `unknown` and say why.
-
-    Args:
-        project: folder of the project.
-        options: further options of `git describe`.
-    """
+    """Return the name that git gives the state of a project, or `unknown`, and say why."""
     name = run_git(project, "describe", "--always", "--dirty", "--abbrev=7", *options)
     if not name:
         _say_once(f"The state of the code is {UNKNOWN}: {why_unknown(project)}")
     return name or UNKNOWN
 
 
-@cache
-def _say_once(text: str) -> None:
-    click.echo(text, err=True)
+_say_once = cache(partial(click.echo, err=True))
 
 
 def why_unknown(project: Path) -> str:
@@ -38,10 +31,6 @@ def run_git(project: Path, *words: str) -> str | None:
     """Return the output of a git command in a project; None if git fails or is not installed.
 
     A repository that starts above the project's folder does not count.
-
-    Args:
-        project: folder of the project.
-        words: arguments of the command.
     """
     return _ask_git(project, *words)[0]
 

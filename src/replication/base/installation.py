@@ -15,11 +15,7 @@ ENGINE_IS_INCLUDED = "replication.base.places"
 
 
 def refuse_other_installation(project: Path) -> None:
-    """Refuse a Python for which another project is installed, or none.
-
-    Raises:
-        InputError: names this Python.
-    """
+    """Refuse a Python for which another project is installed, or none, with an `InputError`."""
     if find_source(sys.path) != (project / "src").resolve():
         raise InputError(
             f"{project / 'src'}: is not installed for {sys.executable}: run `make environment`"
@@ -40,11 +36,7 @@ def project_around(folder: Path) -> Path | None:
 def refuse_foreign_packages(places: Iterable[str]) -> None:
     """Refuse folders of `PYTHONPATH` that have packages in the place of the environment's own.
 
-    Args:
-        places: the folders.
-
-    Raises:
-        InputError: names one folder, and some of its packages.
+    An `InputError` names one folder, and some of its packages.
     """
     folders = [Path(sysconfig.get_path("purelib")), SOURCE, ENGINE.parent]
     own = {folder for folder in folders if folder.is_dir()}

@@ -13,20 +13,14 @@ ENGINE = Path(__file__).resolve().parents[1]
 
 
 def find_source(places: Iterable[str]) -> Path | None:
-    """Return the folder of the packages of studies: `src`, with a Snakefile beside it.
+    """Return the folder of the packages of studies: the first `src` with a Snakefile beside it.
 
     `pip install -e .` puts it on the import path, and so names one project for all programs, in
     whatever folder they run.
-
-    Args:
-        places: folders of the import path; the first that fits counts.
     """
     found = (Path(place).resolve() for place in places)
-    return next((path for path in found if path.name == "src" and _is_project(path.parent)), None)
-
-
-def _is_project(folder: Path) -> bool:
-    return (folder / "Snakefile").is_file()
+    own = (path for path in found if path.name == "src" and (path.parent / "Snakefile").is_file())
+    return next(own, None)
 
 
 SOURCE = find_source(sys.path) or Path.cwd() / "src"

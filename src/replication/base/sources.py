@@ -11,19 +11,16 @@ import sys
 from functools import cache
 from hashlib import sha256
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
-from pathlib import Path, PosixPath
+from pathlib import Path
 from typing import Any
 
-
-def read_source(path: str | Path) -> bytes:
-    """Return the content that a source file had when this process first read it."""
-    return _content(os.path.realpath(path))
+from replication.base import places
 
 
 @cache
-def _content(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return stream.read()
+def read_source(path: str) -> bytes:
+    """Return the content that a source file had when this process first read it."""
+    return Path(path).read_bytes()
 
 
 class ContentLoader(SourceFileLoader):
@@ -31,40 +28,22 @@ class ContentLoader(SourceFileLoader):
 
     def path_stats(self, path: str) -> dict[str, Any]:
         """Return the size, and a digest for the time by which Python knows compiled code."""
-        content = read_source(path)
+        content = read_source(os.path.realpath(path))
         return {"mtime": int.from_bytes(sha256(content).digest()[:4]), "size": len(content)}
 
     def get_data(self, path: str) -> bytes:
         """Return the content of a source file, or of a file of compiled code."""
-        return read_source(path) if path == self.path else super().get_data(path)
+        return read_source(os.path.realpath(path)) if path == self.path else super().get_data(path)
 
 
-class _Folder(PosixPath):
-    """Folder of sources; paths below it are read once, too."""
-
-    def read_bytes(self) -> bytes:
-        return read_source(self)
-
-
-def _load_by_content() -> None:
-    """Let modules of the engine and of studies be loaded and digested by the content read once."""
-    folders = [Path(__file__).resolve().parents[1]]
-    find = FileFinder.path_hook((ContentLoader, SOURCE_SUFFIXES))
-
-    def own_finder(path: str) -> FileFinder:
-        if not any(Path(path).resolve().is_relative_to(folder) for folder in folders):
-            raise ImportError(path)
-        return find(path)  # type: ignore[return-value]
-
-    sys.path_hooks.insert(0, own_finder)
-    sys.path_importer_cache.clear()
-    # Imported by content, too. The module is among those that results name the digests of; so that
-    # they stay as they are, it gets other paths in place of another line.
-    from replication.base import code_digest
-
-    folders.append(vars(code_digest)["SOURCE"])
-    for name in ("ENGINE", "SOURCE"):
-        vars(code_digest)[name] = _Folder(vars(code_digest)[name])
+def _find_by_content(path: str) -> FileFinder:
+    """Return the finder of a folder of the engine or of studies; refuse any other folder."""
+    if not any(
+        Path(path).resolve().is_relative_to(each) for each in (places.ENGINE, places.SOURCE)
+    ):
+        raise ImportError(path)
+    return FileFinder(path, (ContentLoader, SOURCE_SUFFIXES))
 
 
-_load_by_content()
+sys.path_hooks.insert(0, _find_by_content)
+sys.path_importer_cache.clear()

@@ -19,13 +19,10 @@ _PNG_END = 12
 
 
 def stamped(content: bytes, kind: str, key: str, beside: Mapping[str, Path] | None = None) -> bytes:
-    """Return the content of a file with its stamp.
+    """Return the content of a file with its stamp; `kind` is the ending of its name, as `.png`.
 
-    Args:
-        content: content of the file.
-        kind: ending of the file's name, such as `.png`.
-        key: digest of what the file is made from, of 16 letters.
-        beside: paths of files that count as content, too, by their names.
+    The key is a digest of what the file is made from, of 16 letters. Files beside it, by name,
+    count as content, too.
     """
     end = len(content) - (_PNG_END if kind == ".png" else 0)
     return content[:end] + _stamp(content, kind, key, beside) + content[end:]

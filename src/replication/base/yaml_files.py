@@ -11,52 +11,42 @@ from yaml import CSafeLoader as Loader
 
 from replication.base.errors import InputError
 
-BASE_8_OR_60 = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
-"""Pattern of numbers that YAML 1.1 reads as nobody means them: 010 is 8, 1:30 is 90."""
+TAG = "tag:yaml.org,2002:"
+SCALARS = {
+    "bool": ("true|false", "tf"),
+    "int": (r"[-+]?\d+", "-+0123456789"),
+    "float": (r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?|-?\.inf|\.nan", "-+.0123456789"),
+}
+"""Forms and first characters of values in YAML 1.2, for which 1e-3 is a number, and neither `no`
+nor 1:30 is anything but text; PyYAML follows YAML 1.1, for which 010 is 8."""
 
 
 class _Loader(Loader):
-    """A loader that refuses keys and numbers that YAML reads otherwise than people mean them."""
+    """Loader of YAML 1.2 that refuses a key that stands twice, as its first value would be lost."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a key that stands twice, as its first value would be lost."""
-        seen = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                if key.value in seen:
-                    raise yaml.YAMLError(f"the key {key.value} stands twice, again in {_line(key)}")
-                seen.add(key.value)
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key in keys:
+            if key != "<<" and keys.count(key) > 1:
+                line = node.start_mark.line + 1
+                raise yaml.YAMLError(f"the key {key} stands twice in the mapping of line {line}")
         return super().construct_mapping(node, deep)
 
-    def construct_number(self, node: yaml.ScalarNode) -> float:
-        """Refuse a number that is not written in base 10, or plainly in another one."""
-        is_int = node.tag.endswith(":int")
-        number = self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
-        if BASE_8_OR_60.fullmatch(node.value):
-            raise yaml.YAMLError(
-                f"{_line(node)}: YAML reads {node.value} as {number:g}; write it"
-                " without a leading 0 and without a colon, or in quotes if it is text"
-            )
-        return number
 
-
-for kind in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", _Loader.construct_number)
+_Loader.yaml_implicit_resolvers = {
+    first: [each for each in known if each[0].removeprefix(TAG) not in SCALARS]
+    for first, known in Loader.yaml_implicit_resolvers.items()
+}
+for _kind, (_form, _firsts) in SCALARS.items():
+    _Loader.add_implicit_resolver(TAG + _kind, re.compile(f"(?:{_form})$"), [*_firsts])
+_Loader.add_constructor(f"{TAG}int", lambda _, node: int(node.value))
 # PyYAML refuses a mapping or list that contains itself if it is told to go down at once.
-for kind, construct in (("map", _Loader.construct_mapping), ("seq", _Loader.construct_sequence)):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", partial(construct, deep=True))
-
-
-def _line(node: yaml.Node) -> str:
-    return f"line {node.start_mark.line + 1}"
+_Loader.add_constructor(f"{TAG}map", partial(_Loader.construct_mapping, deep=True))
+_Loader.add_constructor(f"{TAG}seq", partial(_Loader.construct_sequence, deep=True))
 
 
 def parse_yaml(text: str, name: str) -> Any:
-    """Return the content of a document, which has a name in error messages.
-
-    Raises:
-        InputError: if the text is no YAML, or a part of it contains itself.
-    """
+    """Return the content of a document; an `InputError` with its name if it is no YAML."""
     stream = StringIO(text)
     stream.name = name
     try:
@@ -70,18 +60,14 @@ _parse_shared = cache(parse_yaml)
 
 
 def read_yaml(path: Path, *, is_shared: bool = False) -> Any:
-    """Return the content of a file.
+    """Return the content of a file; an `InputError` if it is not there, or is no YAML.
 
     Callers of shared documents get the same object for the same text, and must not change it: each
     start reads the defaults several times, and parsing takes longest.
-
-    Raises:
-        InputError: if the file is not there, or is no YAML.
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); name another file") from error
-    except ValueError as error:
-        raise InputError(f"{path}: cannot be read ({error}); correct it") from error
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", error)
+        raise InputError(f"{path}: cannot be read ({said}); name another file") from error
     return (_parse_shared if is_shared else parse_yaml)(text, str(path))

@@ -20,7 +20,7 @@ knows the kept results of all studies:
     reproductions()                         what others sent in, by processor
     benchmark("error_rates")                a table of `benchmarks/`
     tolerances["counts"].spread             what may differ on another processor, see `differences`
-    licences()                              licences of all data sets, encoders and networks
+    datasets()                              what is downloaded: study, name and entry of each
     project                                 content of `CITATION.cff`
     site                                    address of the published pages; empty if there is none
 
@@ -30,29 +30,20 @@ Numbers that were measured by hand stand between the comments `{# measured by CO
 
 import os
 import re
-from collections import ChainMap, Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 
 from replication.base.citation_file import read_citation_file
 from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
-from replication.bundle.bundle import Bundle, figure_path
-from replication.documents.claims import ABSTRACT, claim_links
-from replication.documents.licences import licence_lines
-from replication.documents.scorecards import (
-    count_lines,
-    headline_lines,
-    lines_not_holding,
-    reproduction_lines,
-)
-from replication.documents.study_results import StudyResults, study_page
+from replication.base.places import PROJECT
+from replication.bundle.bundle import figure_path
+from replication.documents.scorecards import claim_lines, count_lines, reproduction_lines
+from replication.documents.study_results import StudyResults, claim_links, study_page
 from replication.documents.typed_numbers import typed_numbers_in_document
 from replication.judge.abstract import (
     MARKS,
@@ -62,16 +53,16 @@ from replication.judge.abstract import (
     decided_sentences,
     mark_sentences,
 )
-from replication.judge.templates import fill_template, verdict_finder
+from replication.judge.templates import fill_template
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict
 from replication.judge.wording import short_verdict
 from replication.plan.cost import cost_in_words, cost_of_study
 from replication.plan.jobs import Jobs
-from replication.plan.study_jobs import StudyJobs
 from replication.plan.times import Records
 from replication.study.claims import Statistical
-from replication.study.datasets import dataset_folders
+from replication.study.datasets import Dataset, dataset_folders, find_datasets
 from replication.study.registry import without_latex
+from replication.study.studies import find_studies
 from replication.verify.differences import (
     ACROSS_PROCESSORS,
     COUNTS,
@@ -87,50 +78,50 @@ FOLDERS = ("", "config/", "docs/**/")
 """Folders, besides those of studies, whose documents may be templates."""
 GALLERY = "docs/gallery"
 """Folder of the pictures that documents show."""
+RULES = {
+    "level": Statistical.model_fields["level"].default,
+    "fewest_seeds": FEWEST_SEEDS,
+    "probability": PROBABILITY,
+    "tolerances": {
+        each.name: each._asdict() for each in (ACROSS_PROCESSORS, COUNTS, LOGARITHM_OF_P)
+    },
+    "standard_errors": STANDARD_ERRORS,
+}
+"""Numbers by which the engine judges claims and compares with a reference."""
 
 
 def cited_documents(
     studies: list[StudyResults], sent_in: Sequence[tuple[str, ...]], jobs: Jobs
 ) -> dict[str, str]:
-    """Return path and text of every document that a template makes.
+    """Return path and text of every document that a template makes, from the results of studies.
 
-    Args:
-        studies: all studies, with their results.
-        sent_in: reproductions by others.
-        jobs: the table of all jobs.
-
-    Raises:
-        InputError: if a template cites a value that is missing.
+    `sent_in` has reproductions by others, `jobs` is the table of all jobs. An `InputError` if a
+    template cites a value that is missing.
     """
-    return {
-        str(path.with_suffix("")): fill_document(
-            path,
-            _citable_values(_own_first(studies, path), sent_in, str(path.with_suffix("")), jobs),
-        )
-        for path in _templates(studies)
-    }
+    made = {}
+    for path in templates():
+        document = str(path.with_suffix(""))
+        known = Citable(document, own_first(studies, path), sent_in, jobs).by_name()
+        made[document] = fill_document(path, known)
+    return made
 
 
-def check_documents(studies: Iterable[StudyResults]) -> None:
-    """Refuse a number that is typed in a template.
+def own_first(studies: list[StudyResults], path: Path) -> list[StudyResults]:
+    """Return all studies; that in whose folder a document lies comes first."""
+    return sorted(studies, key=lambda told: told.name not in path.parts)
 
-    Raises:
-        InputError: names the template and the words around the number.
-    """
-    for path in _templates(studies):
+
+def refuse_typed_numbers() -> None:
+    """Refuse a number that is typed in a template, with an `InputError` that has the words."""
+    for path in templates():
         if typed := typed_numbers_in_document(path.read_text(encoding="utf-8")):
             raise InputError(f"{path}: the number in '{typed[0]}' is typed; cite it")
 
 
 def fill_document(path: Path, known: Mapping[str, Any]) -> str:
-    """Return a document with the values that its template cites.
+    """Return a document with the known values that its template cites by name.
 
-    Args:
-        path: file of the template.
-        known: values that it can cite, by name.
-
-    Raises:
-        InputError: if it cites a value that is missing.
+    An `InputError` if one is missing.
     """
     shown = fill_template(path.read_text(encoding="utf-8"), str(path), known)
     # Lines that only name a value leave nothing but their end.
@@ -142,235 +133,204 @@ def fill_document(path: Path, known: Mapping[str, Any]) -> str:
     return f"<!-- {made} -->\n\n{text}\n"
 
 
-def _templates(studies: Iterable[StudyResults]) -> Iterator[Path]:
+def templates() -> Iterator[Path]:
     """Yield the path of every template, relative to the project's folder."""
-    for folder in FOLDERS:
+    studies = (f"{study.folder.relative_to(PROJECT)}/" for study in find_studies().values())
+    for folder in (*FOLDERS, *studies):
         yield from sorted(Path().glob(f"{folder}*.md{SUFFIX}"))
-    for told in studies:
-        yield from sorted(Path(told.folder).glob(f"*.md{SUFFIX}"))
 
 
-def _own_first(studies: list[StudyResults], path: Path) -> list[StudyResults]:
-    """Return all studies; that in whose folder a document lies comes first."""
-    return sorted(studies, key=lambda told: told.name not in path.parts)
+class Citable:
+    """The results that one document can cite; its public names are those of templates."""
 
+    def __init__(
+        self,
+        document: str,
+        studies: list[StudyResults],
+        sent_in: Sequence[tuple[str, ...]],
+        jobs: Jobs,
+    ) -> None:
+        """Take the document's path; of equal names, those of an earlier study count."""
+        self._document, self._studies, self._sent_in, self._jobs = document, studies, sent_in, jobs
+        self._kept = {told.name: told for told in studies if told.reference}
 
-@dataclass(frozen=True)
-class _Sources:
-    """The results that one document can cite; `by_name` has them as templates call them."""
-
-    document: str
-    """Path of the document."""
-    studies: list[StudyResults]
-    """All studies; of equal names, those of an earlier study count."""
-    table: Jobs
-    """Table of all jobs."""
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return itself: a text gets copies of tables, and calls the methods without a copy."""
-        return self
-
-    @cached_property
-    def _elsewhere(self) -> dict[str, MarkedSentence]:
-        return decided_sentences((told.jobs.registry, told.verdicts) for told in self.studies)
-
-    @cached_property
-    def _records(self) -> Records:
-        return Records.of(told.jobs.study for told in self.studies)
-
-    @cached_property
-    def _kept(self) -> list[tuple[StudyJobs, Bundle]]:
-        """Jobs and reference of each study that has a reference."""
-        return [(told.jobs, told.reference) for told in self.studies if told.reference]
-
-    def _study(self, name: str) -> StudyResults:
-        for told in self.studies:
-            if told.name == name:
-                return told
-        raise LookupError(f"there is no study {name}")
-
-    def _lines(self, lines: Callable[[Sequence[StudyResults]], list[str]]) -> Callable[..., str]:
-        """Return a function from names of studies, all if none is named, to lines about them."""
-        every = [told.name for told in self.studies]
-        return lambda *names: "\n".join(lines([*map(self._study, names or every)]))
-
-    @cached_property
-    def verdict(self) -> Callable[[str], Verdict]:
-        """Function from a claim, of the own study or after another one's name, to a verdict."""
-        whole = {
-            f"{study.study.name}/{claim}": verdict
-            for study, kept in self._kept
-            for claim, verdict in kept.verdicts.items()
-        }
-        return verdict_finder(ChainMap(*(kept.verdicts for _, kept in self._kept), whole).get)
-
-    def judged(self, *claims: str) -> str:
-        """Return verdicts in words, with links to the claims."""
-        return "; ".join(map(self._judged, claims))
-
-    def _judged(self, name: str) -> str:
-        verdict = self.verdict(name)
-        study, _, claim = name.rpartition("/")
-        home = study or next(each.study.name for each, kept in self._kept if name in kept.verdicts)
-        claims = self._study(home).jobs.registry.claims
-        late = any(each.declared_late for each in claims if each.id == claim)
-        link = claim_links(self.document, home)(claim, None)
-        return f"{link}: {short_verdict(verdict, late=late)}"
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the numbers of all figures, by their paths below `figures/`, without ending."""
+    def by_name(self) -> dict[str, Any]:
+        """Return everything that a document can cite, by name."""
+        functions = [name for name in vars(Citable) if name[0] != "_" and name != "by_name"]
+        project = read_citation_file(Path())
         return {
-            study.table(name).removeprefix("figures/").removesuffix(".csv"): kept.tables[path]
-            for study, kept in self._kept
-            for name in study.figures
-            if (path := figure_path(name)) in kept.tables
+            **{name: getattr(self, name) for name in functions},
+            **RULES,
+            "tables": self._tables(),
+            "settings": {
+                name: told.jobs.settings.model_dump(mode="json")
+                for name, told in self._kept.items()
+            },
+            "project": project,
+            "site": str(project.get("url", "")),
         }
+
+    def verdict(self, name: str) -> Verdict:
+        """Return the verdict on a claim of the own study, or of the study before it: `mine/T1`."""
+        return self._find(name)[1]
+
+    def judged(self, *names: str) -> str:
+        """Return verdicts in words, with links to the claims."""
+        said = []
+        for name in names:
+            study, verdict = self._find(name)
+            claims = self._kept[study].jobs.registry.claims
+            late = any(each.declared_late for each in claims if each.id == verdict.claim)
+            link = claim_links(self._document, study)(verdict.claim, None)
+            said.append(f"{link}: {short_verdict(verdict, late=late)}")
+        return "; ".join(said)
 
     def pictures(self, study: str, *names: str) -> str:
         """Return links to pictures of the gallery."""
-        folder = Path(GALLERY, *Path(self._study(study).jobs.study.figures).parts[1:])
-        there = os.path.relpath(folder, Path(self.document).parent)
+        (told,) = self._named(study)
+        folder = Path(GALLERY, *Path(told.jobs.study.figures).parts[1:])
+        there = self._path_to(folder)
         return ", ".join(f"[`{name}`]({there}/{name}.png)" for name in names)
 
     def abstract(self, study: str) -> str:
         """Return an abstract with its marks."""
-        own, link = self._study(study), claim_links(self.document, study)
-        return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, self._elsewhere, link))
+        (told,) = self._named(study)
+        link = claim_links(self._document, study)
+        return "\n".join(abstract_lines(told.jobs.registry, told.verdicts, self._elsewhere(), link))
 
-    def cost(self, study: str = "") -> str:
-        """Return time and memory of all jobs of a study, or of all papers, in words."""
-        told = [self._study(study)] if study else [*filter(_is_of_a_paper, self.studies)]
-        costs = [cost_of_study(self.table, each.name, self._records) for each in told]
+    def abstracts(self, *studies: str) -> str:
+        """Return the number of sentences by mark, paper and version, as a table."""
+        rows: dict[str, tuple[str, ...]] = {}
+        for told in filter(_is_of_a_paper, self._named(*studies)):
+            page = self._path_to(Path(study_page(told.name, "claims")))
+            counts = count_marks(told.jobs.registry, told.verdicts, self._elsewhere())
+            for version, marks in counts.items():
+                words = f"[`{told.name}`]({page}#the-abstract), {escape_markdown(version)}"
+                # A paper's other study has the same abstract.
+                row = (Markdown(words), *(str(count or "") for count in marks.values()))
+                rows.setdefault(version, row)
+        return "\n".join(table(("abstract", *MARKS), rows.values()))
+
+    def refuted(self, *studies: str) -> str:
+        """Return the sentences of abstracts that do not hold, as a list."""
+        papers = filter(_is_of_a_paper, self._named(*studies))
+        return "\n".join(line for told in papers for line in refuted_lines(told, self._document))
+
+    def headlines(self, *studies: str) -> str:
+        """Return the claims that stand for the others, as a table."""
+        return "\n".join(claim_lines(self._named(*studies), self._document, are_headlines=True))
+
+    def not_holding(self, *studies: str) -> str:
+        """Return the claims of papers that hold in part, do not hold or are open, as a table."""
+        return "\n".join(claim_lines(self._named(*studies), self._document, are_headlines=False))
+
+    def counts(self, *studies: str) -> str:
+        """Return the number of claims by group and verdict, as a table."""
+        return "\n".join(count_lines(self._named(*studies)))
+
+    def cost(self, *studies: str) -> str:
+        """Return time and memory of all jobs of studies, of all papers if none is named."""
+        told = self._named(*studies) if studies else filter(_is_of_a_paper, self._studies)
+        costs = (cost_of_study(self._jobs, each.name, self._records()) for each in told)
         return cost_in_words([*chain.from_iterable(costs)])
 
     def needed_seeds(self, study: str) -> str:
         """Return the numbers of seeds that would decide the open claims of a study, as a table."""
-        told = self._study(study)
+        (told,) = self._named(study)
         if told.reference is None:
             raise LookupError(f"{study} has no reference")
-        rows = claim_rows(told.jobs, told.reference, self._records)
-        link = claim_links(self.document, study)
+        rows = claim_rows(told.jobs, told.reference, self._records())
+        link = claim_links(self._document, study)
         linked = [(link(claim, None), *others) for _, claim, *others in rows]
         return "\n".join(table(CLAIM_HEADER[1:], linked))
 
-    def by_name(self) -> dict[str, Any]:
-        """Return everything of the studies that a document can cite, by name."""
-        document = self.document
+    def reproductions(self) -> str:
+        """Return what others sent in, as a table."""
+        return "\n".join(reproduction_lines(self._sent_in))
+
+    def benchmark(self, name: str) -> pd.DataFrame:
+        """Return a table of `benchmarks/`."""
+        return pd.read_csv(f"benchmarks/{name}.csv")
+
+    def datasets(self) -> list[tuple[str, str, Dataset]]:
+        """Return what studies download: the study, the name and the entry of each."""
+        return [
+            (folder.name, name, dataset)
+            for folder in dataset_folders()
+            for name, dataset in find_datasets([folder]).items()
+        ]
+
+    def _named(self, *names: str) -> list[StudyResults]:
+        """Return the studies of these names, all if none is given."""
+        known = {told.name: told for told in self._studies}
+        for name in names:
+            if name not in known:
+                raise LookupError(f"there is no study {name}")
+        return [known[name] for name in names or known]
+
+    def _find(self, name: str) -> tuple[str, Verdict]:
+        """Return study and verdict of a claim."""
+        study, _, claim = name.rpartition("/")
+        for told in self._kept.values():
+            if claim in told.verdicts and study in ("", told.name):
+                return told.name, told.verdicts[claim]
+        raise LookupError(f"there is no verdict on claim {name}")
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        """Return the numbers of all figures, by their paths below `figures/`, without ending."""
         return {
-            "tables": self.tables(),
-            "settings": {
-                study.study.name: study.settings.model_dump(mode="json") for study, _ in self._kept
-            },
-            "pictures": self.pictures,
-            "abstract": self.abstract,
-            "abstracts": self._lines(lambda told: _mark_lines(told, self._elsewhere, document)),
-            "refuted": self._lines(lambda told: _refuted_lines(told, document)),
-            "headlines": self._lines(lambda told: headline_lines(told, document)),
-            "not_holding": self._lines(lambda told: lines_not_holding(told, document)),
-            "counts": self._lines(count_lines),
-            "cost": self.cost,
-            "needed_seeds": self.needed_seeds,
-            "verdict": self.verdict,
-            "judged": self.judged,
+            told.jobs.table(name).removeprefix("figures/").removesuffix(".csv"): found[path]
+            for told in self._kept.values()
+            if told.reference and (found := told.reference.tables)
+            for name in told.jobs.figures
+            if (path := figure_path(name)) in found
         }
 
+    def _elsewhere(self) -> dict[str, MarkedSentence]:
+        return decided_sentences((told.jobs.registry, told.verdicts) for told in self._studies)
 
-def _citable_values(
-    studies: list[StudyResults], sent_in: Sequence[tuple[str, ...]], document: str, jobs: Jobs
-) -> dict[str, Any]:
-    """Return the values that a document can cite, by name; equal names are the first study's."""
-    project = read_citation_file(Path())
-    return {
-        **_Sources(document, studies, jobs).by_name(),
-        **_rules_of_judgement(),
-        "reproductions": lambda: "\n".join(reproduction_lines(sent_in)),
-        "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
-        "licences": lambda: "\n".join(licence_lines(dataset_folders())),
-        "project": project,
-        "site": str(project.get("url", "")),
-    }
+    def _records(self) -> Records:
+        return Records.of(told.jobs.study for told in self._studies)
+
+    def _path_to(self, path: Path) -> str:
+        return os.path.relpath(path, Path(self._document).parent)
 
 
-def _rules_of_judgement() -> dict[str, Any]:
-    """Return the numbers by which the engine judges claims and compares with a reference."""
-    return {
-        "level": Statistical.model_fields["level"].default,
-        "fewest_seeds": FEWEST_SEEDS,
-        "probability": PROBABILITY,
-        "tolerances": {
-            each.name: each._asdict() for each in (ACROSS_PROCESSORS, COUNTS, LOGARITHM_OF_P)
-        },
-        "standard_errors": STANDARD_ERRORS,
-    }
-
-
-def _mark_lines(
-    studies: Iterable[StudyResults], elsewhere: Mapping[str, MarkedSentence], document: str
-) -> list[str]:
-    """Return the number of sentences by mark, paper and version, as the lines of a table."""
-    rows: dict[str, tuple[str, ...]] = {}
-    for told in studies:
-        registry = told.jobs.registry
-        place = _from_document(document, told.name)
-        for version, marks in count_marks(registry, told.verdicts, elsewhere).items():
-            # A paper's other study has the same abstract.
-            if registry.url and version not in rows:
-                link = Markdown(f"[`{told.name}`]({place}#{ABSTRACT}), {escape_markdown(version)}")
-                rows[version] = (link, *(str(count or "") for count in marks.values()))
-    return table(("abstract", *MARKS), rows.values())
-
-
-def _from_document(document: str, study: str) -> str:
-    """Return the path of a study's claims from a document."""
-    return os.path.relpath(study_page(study, "claims"), Path(document).parent)
-
-
-def _refuted_lines(studies: Iterable[StudyResults], document: str) -> list[str]:
-    """Return the sentences of abstracts that do not hold, as the lines of a list.
+def refuted_lines(told: StudyResults, document: str) -> Iterator[str]:
+    """Yield the sentences of abstracts that do not hold, as the lines of a list.
 
     Sentences of several versions that the same claims decide are one line, which names versions.
     """
-    return [
-        _refuted_line(told, claims, versions, document)
-        for told in filter(_is_of_a_paper, studies)
-        for (claims, _), versions in _refuted_sentences(told).items()
-    ]
-
-
-def _refuted_sentences(
-    told: StudyResults,
-) -> dict[tuple[tuple[str, ...], int], dict[str, MarkedSentence]]:
-    """Return a study's sentences that do not hold, by version.
-
-    A key names the claims, and tells sentences of a version that have the same ones apart.
-    """
-    found: dict[tuple[tuple[str, ...], int], dict[str, MarkedSentence]] = {}
-    for abstract in told.jobs.registry.abstracts:
-        seen: Counter[tuple[str, ...]] = Counter()
-        for each in mark_sentences(told.jobs.registry, abstract.sentences, told.verdicts):
-            claims = tuple(each.sentence.claims)
-            if each.mark == "does not hold":
-                found.setdefault((claims, seen[claims]), {})[abstract.version] = each
-                seen[claims] += 1
-    return found
-
-
-def _refuted_line(
-    told: StudyResults, claims: Iterable[str], versions: Mapping[str, MarkedSentence], document: str
-) -> str:
-    """Return the line of a sentence that does not hold; `versions` has it by version."""
     link = claim_links(document, told.name)
-    first = next(iter(versions.values()))
-    words = without_latex(first.sentence.words)
-    same = [
-        version for version, each in versions.items() if without_latex(each.sentence.words) == words
-    ]
-    others = [version for version in versions if version not in same]
-    where = "; in other words in ".join(" and ".join(each) for each in (same, others) if each)
-    shown = f", {escape_markdown(where)}" * (len(told.jobs.registry.abstracts) > 1)
-    links = ", ".join(link(claim, None) for claim in claims)
-    plain = f": {escape_markdown(first.plain)}" if first.plain else ""
-    return f"* `{told.name}`: “{escape_markdown(words)}” ({links}){shown}{plain}"
+    for sentences in _refuted_sentences(told):
+        first, claims = sentences[0][1], sentences[0][1].sentence.claims
+        words = without_latex(first.sentence.words)
+        same: list[str] = []
+        others: list[str] = []
+        for version, each in sentences:
+            is_same = without_latex(each.sentence.words) == words
+            (same if is_same else others).append(version)
+        where = "; in other words in ".join(" and ".join(each) for each in (same, others) if each)
+        shown = f", {escape_markdown(where)}" * (len(told.jobs.registry.abstracts) > 1)
+        links = ", ".join(link(claim, None) for claim in claims)
+        plain = f": {escape_markdown(first.plain)}" if first.plain else ""
+        yield f"* `{told.name}`: “{escape_markdown(words)}” ({links}){shown}{plain}"
+
+
+def _refuted_sentences(told: StudyResults) -> Iterable[list[tuple[str, MarkedSentence]]]:
+    """Return a study's sentences that do not hold, with their versions; those of one line together.
+
+    These have the same claims, and as many sentences with these claims stand before them.
+    """
+    found: dict[tuple[Any, ...], list[tuple[str, MarkedSentence]]] = {}
+    for abstract in told.jobs.registry.abstracts:
+        seen: list[list[str]] = []
+        for each in mark_sentences(told.jobs.registry, abstract.sentences, told.verdicts):
+            claims = each.sentence.claims
+            if each.mark == "does not hold":
+                found.setdefault((*claims, seen.count(claims)), []).append((abstract.version, each))
+                seen.append(claims)
+    return found.values()
 
 
 def _is_of_a_paper(told: StudyResults) -> bool:

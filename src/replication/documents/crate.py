@@ -1,8 +1,8 @@
 """Describe what was computed in this folder as an RO-Crate: which job made which file from which.
 
 Snakemake keeps a record of each file that a job made: its command, its inputs, the code and the
-packages it depends on, and when it ran. Here they become a Provenance Run Crate
-(https://w3id.org/ro/wfrun/provenance/0.5), which archives and other tools read.
+packages it depends on, and when it ran. Here they become a Process Run Crate
+(https://w3id.org/ro/wfrun/process/0.5), which archives and other tools read.
 """
 
 import json
@@ -24,21 +24,14 @@ from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.provenance import KEY
 from replication.base.storage import unreadable_error, write_text
-from replication.bundle.machine import machine
 from replication.plan.keys_in_files import read_record
 from replication.study.registry import read_registry
 from replication.study.studies import find_studies
 
 RECORDS = Path(".snakemake/metadata")
 WORKFLOW = "Snakefile"
-CONFIGURATION = "results/config.yaml"
 OUTPUT = "ro-crate-metadata.json"
-PROFILES = {
-    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
-    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
-    "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
-    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
-}
+PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 Job = tuple[MetadataRecord, list[str]]
 """Snakemake's record of a job, and those of its outputs that are still there."""
 
@@ -46,8 +39,8 @@ Job = tuple[MetadataRecord, list[str]]
 def read_jobs(records: Path) -> list[Job]:
     """Return all jobs of which an output is still there, in the order of their outputs.
 
-    `records` is Snakemake's folder of records, below the folder of the outputs. Raises an
-    InputError if a record cannot be read, or there is none.
+    `records` is Snakemake's folder of records. An `InputError` if a record cannot be read, or there
+    is none.
     """
     found: dict[str, Job] = {}
     for path in sorted(path for path in records.rglob("*") if path.is_file()):
@@ -72,64 +65,41 @@ def read_jobs(records: Path) -> list[Job]:
 def describe_jobs(jobs: list[Job], name: str) -> dict[str, Any]:
     """Return the crate of some jobs and of all files that they read or made, as JSON-LD."""
     crate = ROCrate(version="1.1")
-    root = crate.root_dataset
-    root["name"] = name
-    root["description"] = "Everything that a run of the workflow made, and what it was made by."
-    url = licence_url(read_citation_file(Path()))
-    root["license"] = _add(crate, url, "CreativeWork", name=url.rpartition("/")[2])
-    root["conformsTo"] = [
-        _add(crate, profile, "CreativeWork", name=title, version=profile.rpartition("/")[2])
-        for profile, title in PROFILES.items()
-    ]
-    actions, tools, steps = [], {}, {}
-    for record, outputs in jobs:
-        made_by = _provenance(outputs)
-        tool = _add_tool(crate, record, made_by)
-        tools[tool.id] = tool
-        step = f"#{record.rule}:{tool.id[1:]}"
-        steps[step] = _add(crate, step, "HowToStep", name=record.rule, workExample=tool)
-        actions.append(_add_action(crate, record, outputs, made_by, tool))
-    whole = _add(
-        crate,
-        "#run",
-        "CreateAction",
-        name="The run of the workflow",
-        description="snakemake, with the configuration that is the object",
-        instrument=_add_workflow(crate, tools, steps),
-        object=[_add_file(crate, CONFIGURATION)] if Path(CONFIGURATION).is_file() else [],
-        result=[file for action in actions for file in action["result"]],
-        startTime=min(action["startTime"] for action in actions),
-        endTime=max(action["endTime"] for action in actions),
-    )
-    root["datePublished"] = whole["endTime"]
-    root["mentions"] = [whole, *actions]
+    licence = licence_url(read_citation_file(Path()))
+    actions = [_add_action(crate, record, outputs) for record, outputs in jobs]
+    _add_file(crate, WORKFLOW)
+    about = {
+        "name": name,
+        "description": "Everything that a run of the workflow made, and what it was made by.",
+        "license": _add(crate, licence, "CreativeWork", name=licence.rpartition("/")[2]),
+        "conformsTo": _add(crate, PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"),
+        "version": commit_name(Path()),
+        "datePublished": max(action["endTime"] for action in actions),
+        "mentions": actions,
+    }
+    for key, value in about.items():
+        crate.root_dataset[key] = value
     return dict(crate.metadata.generate())
 
 
 def _add_tool(crate: ROCrate, record: MetadataRecord, made_by: dict[str, Any]) -> ContextEntity:
     """Add the version of the program that ran, with the packages that its result depends on."""
-    found = re.search(r" -m ([\w.]+)", record.shellcmd or "")
-    started = found[1] if found else str(record.rule)
-    program = made_by.get("program", started)
+    started = re.search(r" -m ([\w.]+)", record.shellcmd or "")
+    program = made_by.get("program", started[1] if started else str(record.rule))
     version = made_by.get("code", {}).get(program, "unknown")
+    kind = "SoftwareApplication"
     packages = [
         _add(
             crate,
             f"https://pypi.org/project/{package}/{release}/",
-            "SoftwareApplication",
+            kind,
             name=package,
             softwareVersion=release,
         )
         for package, release in made_by.get("packages", {}).items()
     ]
-    return _add(
-        crate,
-        f"#{program}@{version}",
-        "SoftwareApplication",
-        name=program,
-        softwareVersion=version,
-        softwareRequirements=packages,
-    )
+    about = {"name": program, "softwareVersion": version, "softwareRequirements": packages}
+    return _add(crate, f"#{program}@{version}", kind, **about)
 
 
 def _provenance(outputs: list[str]) -> dict[str, Any]:
@@ -141,46 +111,26 @@ def _provenance(outputs: list[str]) -> dict[str, Any]:
     return {}
 
 
-def _add_action(
-    crate: ROCrate,
-    record: MetadataRecord,
-    outputs: list[str],
-    made_by: dict[str, Any],
-    tool: ContextEntity,
-) -> ContextEntity:
+def _add_action(crate: ROCrate, record: MetadataRecord, outputs: list[str]) -> ContextEntity:
+    made_by = _provenance(outputs)
     told = {name: made_by[name] for name in ("settings", "seeds", KEY) if name in made_by}
-    inputs = sorted(path for path in record.input or () if Path(path).is_file())
+    started, ended = (
+        datetime.fromtimestamp(seconds or 0, UTC).isoformat(timespec="seconds")
+        for seconds in (record.starttime, record.endtime)
+    )
     return _add(
         crate,
         f"#{outputs[0]}",
         "CreateAction",
         name=f"{record.rule} of {outputs[0]}",
         description="\n".join([record.shellcmd or "", json.dumps(told, sort_keys=True)]),
-        instrument=tool,
-        object=[_add_file(crate, path) for path in inputs],
+        instrument=_add_tool(crate, record, made_by),
+        object=[
+            _add_file(crate, path) for path in sorted(record.input or ()) if Path(path).is_file()
+        ],
         result=[_add_file(crate, path) for path in outputs],
-        startTime=_format_time(record.starttime),
-        endTime=_format_time(record.endtime),
-    )
-
-
-def _add_workflow(
-    crate: ROCrate, tools: dict[str, ContextEntity], steps: dict[str, ContextEntity]
-) -> Any:
-    """Add the Snakefile, with its steps and the machine that it ran on."""
-    place = machine()
-    return crate.add_workflow(
-        dest_path=WORKFLOW,
-        main=True,
-        lang="snakemake",
-        properties={
-            "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
-            "name": "The workflow",
-            "version": commit_name(Path()),
-            "hasPart": [*tools.values()],
-            "step": [*steps.values()],
-            "runtimePlatform": f"processor {place['processor']}, python {place['python']}",
-        },
+        startTime=started,
+        endTime=ended,
     )
 
 
@@ -198,10 +148,6 @@ def _add(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> Conte
     """Add an entity with its properties, except empty ones; another one of this name goes."""
     known = {name: value for name, value in properties.items() if value not in ([], "")}
     return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **known}))
-
-
-def _format_time(seconds: float | None) -> str:
-    return datetime.fromtimestamp(seconds or 0, UTC).isoformat(timespec="seconds")
 
 
 @click.command(help=__doc__)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -13,11 +13,9 @@ from replication.study.registry import SCORECARD, FigureText
 
 
 def figure_settings(settings: Mapping[str, Any], figure: str) -> Mapping[str, Any]:
-    """Return the settings of a figure; the engine's own, the scorecard, has none.
+    """Return the settings of a figure from the study's section of the configuration.
 
-    Args:
-        settings: the study's section of the configuration, as plain data.
-        figure: name of the figure.
+    The engine's own figure, the scorecard, has none.
     """
     return {} if figure == SCORECARD else settings["figures"][figure]
 
@@ -49,18 +47,14 @@ class CitedFigure:
         name: str,
         table: pd.DataFrame,
         find_verdict: Callable[[str], Verdict | None],
-    ) -> "CitedFigure":
+    ) -> Self:
         """Return a figure of a study; the arguments are as the fields."""
         settings = study.settings.model_dump(mode="json")
         number, own = study.number_of_seeds(name), study.study
         return cls(own.name, name, settings, number, table, find_verdict, own.names)
 
     def cite(self, text: FigureText) -> FigureText:
-        """Return the texts of the figure with the numbers that they cite.
-
-        Raises:
-            InputError: if a cited value is missing.
-        """
+        """Return the texts of the figure with the numbers that they cite; see `fill_template`."""
         known = {
             "table": self.table,
             "figure": figure_settings(self.settings, self.name),

@@ -2,92 +2,63 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 from replication.base.markdown import Markdown, table
-from replication.documents.claims import claim_links
-from replication.documents.study_results import StudyResults
+from replication.documents.study_results import StudyResults, claim_links
 from replication.judge.verdicts import NOT_HOLDING, OUTCOMES, Verdict
 from replication.judge.wording import estimate_and_range, how_much
 from replication.study.claims import GROUPS, SHOWN, THEORY, Claim
 from replication.verify.receipts import COLUMNS
 
 NONE_SENT_IN = "None has been sent in yet."
+HEADER = ("claim", "verdict", "how much", "found", "needed", "what is measured", "id")
+"""Columns of the tables of claims."""
 
 
-class _Judged(NamedTuple):
-    """A claim with its verdict."""
-
-    study: str
-    claim: Claim
-    verdict: Verdict | None
-
-
-def _judged_claims(studies: Iterable[StudyResults]) -> list[_Judged]:
-    """Return all claims of studies that have a reference, with their verdicts."""
-    return [
-        _Judged(told.name, claim, told.reference.verdicts.get(claim.id))
-        for told in studies
-        if told.reference
-        for claim in told.jobs.registry.claims
-    ]
+def _claims(studies: Iterable[StudyResults]) -> Iterator[tuple[str, Claim, Verdict | None]]:
+    """Yield all claims of studies that have a reference, each with its study and verdict."""
+    for told in studies:
+        if told.reference:
+            for claim in told.jobs.registry.claims:
+                yield told.name, claim, told.verdicts.get(claim.id)
 
 
 def count_lines(studies: Iterable[StudyResults]) -> list[str]:
     """Return the number of claims by group and verdict, as the lines of a table."""
     found = Counter(
-        (each.claim.group, each.verdict.verdict if each.verdict else "not tested")
-        for each in _judged_claims(studies)
+        (claim.group, verdict.verdict if verdict else "not tested")
+        for _, claim, verdict in _claims(studies)
     )
     counts = ((group, [found[group, outcome] for outcome in OUTCOMES]) for group in GROUPS)
     rows = ((group, *(str(number or "") for number in row)) for group, row in counts if any(row))
     return table(("", *OUTCOMES), rows)
 
 
-def headline_lines(studies: Iterable[StudyResults], document: str) -> list[str]:
-    """Return the claims that stand for the others, as the lines of a table.
+def claim_lines(
+    studies: Iterable[StudyResults], document: str, *, are_headlines: bool
+) -> list[str]:
+    """Return the lines of a table of claims that stand for the others, or else do not hold.
 
-    Args:
-        studies: those whose claims are shown.
-        document: path of the file that has the table, relative to the project's folder.
+    The latter are claims of papers that hold in part, do not hold or are open. `document` is the
+    path of the file that has the table, relative to the project's folder.
     """
-    judged = _judged_claims(studies)
-    return _claim_lines(((each, each.claim.headline) for each in judged), document)
-
-
-def lines_not_holding(studies: Iterable[StudyResults], document: str) -> list[str]:
-    """Return the claims of papers that hold in part, do not hold or are open, as a table.
-
-    Arguments as `headline_lines`.
-    """
-    found = (
-        (each, each.claim.statement)
-        for each in _judged_claims(studies)
-        if each.claim.group in (SHOWN, THEORY)
-        and each.verdict
-        and each.verdict.verdict in NOT_HOLDING
-    )
-    return _claim_lines(found, document)
-
-
-def _claim_lines(claims: Iterable[tuple[_Judged, str | None]], document: str) -> list[str]:
-    """Return the claims that were judged and have words, as the lines of a table."""
-    rows = (
-        (
-            " ".join(filter(None, [words, f"The authors: {claim.answer}" if claim.answer else ""])),
-            Markdown(f"**{verdict.verdict}**"),
-            how_much(verdict.comparisons),
-            *estimate_and_range(verdict.comparisons, "{:.3g}".format),
-            str(claim.quantity),
-            claim_links(document, study)(claim.id, None),
-        )
-        for (study, claim, verdict), words in claims
-        if verdict and words
-    )
-    return table(
-        ("claim", "verdict", "how much", "found", "needed", "what is measured", "id"), rows
-    )
+    rows = []
+    for study, claim, verdict in _claims(studies):
+        is_failing = claim.group in (SHOWN, THEORY) and verdict and verdict.verdict in NOT_HOLDING
+        words = claim.headline if are_headlines else is_failing and claim.statement
+        if verdict and words:
+            rows.append(
+                (
+                    f"{words} The authors: {claim.answer}" if claim.answer else words,
+                    Markdown(f"**{verdict.verdict}**"),
+                    how_much(verdict.comparisons),
+                    *estimate_and_range(verdict.comparisons, "{:.3g}".format),
+                    str(claim.quantity),
+                    claim_links(document, study)(claim.id, None),
+                )
+            )
+    return table(HEADER, rows)
 
 
 def reproduction_lines(sent_in: Sequence[tuple[str, ...]]) -> list[str]:

@@ -2,8 +2,9 @@
 
 import re
 
-_COMPUTED = re.compile(r"\{([{%#]).*?[}%#]\}", re.DOTALL)
-_MEASURED = re.compile(r"\{# measured by .*?#\}.*?\{# end of measured #\}", re.DOTALL)
+_COMPUTED = re.compile(
+    r"\{# measured by .*?#\}.*?\{# end of measured #\}|\{([{%#]).*?[}%#]\}", re.DOTALL
+)
 _NOT_PROSE = re.compile(
     r"\A---$.*?^---$|^```.*?^```|`[^`]*`|"
     r"(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
@@ -48,8 +49,7 @@ def typed_numbers_in_document(markdown: str) -> list[str]:
     links, titles in italics and metadata before the text are no prose. Versions and years are
     names.
     """
-    text = _COMPUTED.sub("", _MEASURED.sub("", markdown))
-    return _find_typed(_NOT_PROSE.sub("", text), (*VERSIONS, *NAMES))
+    return _find_typed(_NOT_PROSE.sub("", _COMPUTED.sub("", markdown)), (*VERSIONS, *NAMES))
 
 
 def _find_typed(template: str, names: tuple[str, ...]) -> list[str]:

@@ -5,4 +5,4 @@ the template's; no reference is written while one is left. Nothing in another ro
 one.
 """
 
-__all__ = ["command", "environment", "lock"]
+__all__ = ["command", "environment"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core.core_schema import ModelSchema, TaggedUnionSchema, union_schema
+from pydantic_core.core_schema import DictSchema, ModelSchema, TaggedUnionSchema, union_schema
 
 
 def overlay_schema(configuration: type[BaseModel]) -> dict[str, Any]:
@@ -25,6 +25,15 @@ class _OverlaySchema(GenerateJsonSchema):
     def tagged_union_schema(self, schema: TaggedUnionSchema) -> JsonSchemaValue:
         """Return the models as ones of which several may fit an overlay that names no kind."""
         return self.union_schema(union_schema([*schema["choices"].values()]))
+
+    def dict_schema(self, schema: DictSchema) -> JsonSchemaValue:
+        """Return a mapping by name in which null removes a name."""
+        found = super().dict_schema(schema)
+        # The names are of some pattern, or any.
+        values = found.get("patternProperties", found)
+        for key in ["additionalProperties"] if values is found else [*values]:
+            values[key] = {"anyOf": [values.get(key, {}), {"type": "null"}]}
+        return found
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         """Return a model with docstrings, which pydantic would read at every start."""

@@ -47,12 +47,11 @@ from collections.abc import Iterator, Mapping
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
+from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from replication.base.errors import InputError
-from replication.base.strict import REMOVABLE, Name, Strict, refuse_repeated
+from replication.base.strict import Name, Strict, refuse_repeated
 from replication.study.claims import Number, OwnClaim
 from replication.study.registry import FigureText
 from replication.study.seeds import SeedRange
@@ -262,8 +261,3 @@ class FiguresOf:
             handler.generate_schema(Name), core_schema.tagged_union_schema(choices, "kind")
         )
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
-
-    def __get_pydantic_json_schema__(
-        self, found: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return REMOVABLE.__get_pydantic_json_schema__(found, handler)

@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.bundle.bundle import read_bundle, reference_folder
-from replication.documents.cited import _citable_values
-from replication.documents.claims import claims_page
+from replication.documents.cited import Citable
+from replication.documents.pages import claims_page
 from replication.documents.study_results import StudyResults
 from replication.judge.scorecard import to_markdown as scorecard_as_markdown
 from replication.study.registry import Registry
@@ -64,14 +64,13 @@ def told(registry: Registry) -> StudyResults:
 
 def documents(registry: Registry) -> Iterator[str]:
     """Whatever Markdown is made of a registry."""
-    yield claims_page(told(registry), {})
+    yield claims_page(told(registry))
     yield scorecard_as_markdown(registry, [])
-    known = _citable_values(
-        [told(registry.model_copy(update={"url": "https://a.org"}))], [], "README.md", JOBS
-    )
-    yield str(known["abstract"]("example"))
-    for lines in ("headlines", "not_holding"):
-        yield str(known[lines]())
+    paper = told(registry.model_copy(update={"url": "https://a.org"}))
+    known = Citable("README.md", [paper], [], JOBS)
+    yield known.abstract("example")
+    yield known.headlines()
+    yield known.not_holding()
 
 
 def test_nothing_that_a_registry_says_is_live():

@@ -8,8 +8,7 @@ from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.bundle.bundle import read_bundle, reference_folder
-from replication.documents import cited
-from replication.documents.cited import fill_document
+from replication.documents.cited import Citable, fill_document, own_first, refuted_lines
 from replication.documents.study_results import StudyResults
 from replication.judge.templates import fill_template
 from replication.judge.verdicts import Verdict
@@ -46,8 +45,7 @@ def with_reference(name):
 
 
 def filled(template, studies, document="docs/example/notes.md"):
-    path = Path(f"{document}.jinja")
-    known = cited._citable_values(cited._own_first(studies, path), [], document, JOBS)
+    known = Citable(document, own_first(studies, Path(document)), [], JOBS).by_name()
     return fill_template(template, document, known)
 
 
@@ -76,7 +74,7 @@ def test_a_sentence_of_several_versions_that_does_not_hold_is_one_line_with_vers
         told = SimpleNamespace(
             name="mine", jobs=SimpleNamespace(registry=registry), verdicts={"A1": failed}
         )
-        return cited._refuted_lines([told], "README.md")
+        return [*refuted_lines(told, "README.md")]
 
     line = "* `mine`: “It works.” ([A1](docs/mine/claims.md#A1))"
     assert refuted(abstracts[:1]) == [line]

@@ -70,7 +70,7 @@ def issues(folder: Path) -> list[str]:
     from rocrate_validator.services import validate
 
     settings = ValidationSettings(
-        rocrate_uri=str(folder), profile_identifier="provenance-run-crate", no_cache=True
+        rocrate_uri=str(folder), profile_identifier="process-run-crate", no_cache=True
     )
     return [str(issue.message) for issue in validate(settings).get_issues()]
 
@@ -84,7 +84,7 @@ def test_the_crate_is_valid(computed, no_network):
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda graph: graph["#run"].pop("instrument"), "instrument"),
+        (lambda graph: graph[f"#{FIGURE}"].pop("instrument"), "instrument"),
         pytest.param(
             lambda graph: graph["./"].pop("license"), "license", marks=pytest.mark.thorough
         ),
@@ -108,12 +108,7 @@ def test_the_validator_sees_damage(computed, no_network, tmp_path, damage, said)
 def test_every_file_leads_back_to_the_drawn_data(computed):
     data = metadata(computed)
     actions = entities(data, "CreateAction")
-    maker = {
-        result["@id"]: action
-        for name, action in actions.items()
-        if name != "#run"
-        for result in action["result"]
-    }
+    maker = {result["@id"]: action for action in actions.values() for result in action["result"]}
     waiting, rules = [FIGURE], set()
     while waiting:
         action = maker.get(waiting.pop())

@@ -22,7 +22,7 @@ def test_a_number_that_a_template_types_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("README.md.jinja").write_text("# T\n\n{{ n }} of 31 seeds\n")
     with pytest.raises(InputError, match=r"README.md.jinja: the number in '.*' is typed; cite it"):
-        cited.check_documents([])
+        cited.refuse_typed_numbers()
 
 
 @pytest.mark.parametrize(

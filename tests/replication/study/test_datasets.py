@@ -72,12 +72,12 @@ def test_data_sets_of_several_studies_are_found_and_may_be_shared(tmp_path):
         (["archive", "url"], "https://example.org/..", "archive > url: String should match"),
         (["archive", "sha256"], "abc", "archive > sha256: String should match"),
         (["archive", "bytes"], 0, "archive > bytes: Input should be greater than or equal to 1"),
-        (["archive", "files"], {}, "archive > files: must not be empty"),
+        (["archive", "files"], {}, "archive > files: Dictionary should have at least 1"),
         (["archive", "files", "../a.txt"], "a", "String should match pattern"),
         (["archive", "flies"], {}, "did you mean 'files'?"),
         (["files"], {"a": {}}, "files > a > url: Field required"),
         (["files"], {"../a": FILES["a"]}, "String should match pattern"),
-        (["licence"], "", "licence: must not be empty"),
+        (["licence"], "", "licence: String should have at least 1"),
     ],
 )
 def test_wrong_registry_is_named(tmp_path, path, value, message):

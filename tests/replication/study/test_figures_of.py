@@ -54,7 +54,7 @@ def test_an_overlay_names_only_what_it_changes_in_it():
 def test_an_unknown_kind_is_named():
     with pytest.raises(InputError) as caught:
         Settings.parse({"figures": {"mine": {"kind": "fig11"}}}, "here")
-    assert "'kind': unknown value 'fig11'; did you mean 'fig1'?" in caught.value.message
+    assert "Input tag 'fig11' found using 'kind'" in caught.value.message
 
 
 def test_two_figures_of_a_kind_are_refused():

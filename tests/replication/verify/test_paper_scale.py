@@ -16,7 +16,7 @@ from replication.bundle.paper_scale import (
     judged_at_paper_scale,
     with_paper_scale,
 )
-from replication.documents.claims import claims_page
+from replication.documents.pages import claims_page
 from replication.documents.study_results import StudyResults
 from replication.plan.configuration import configure, merge, read_overlay
 from replication.plan.jobs import Jobs
@@ -71,7 +71,7 @@ def claims(project: Template) -> str:
     """The document of claims."""
     alone = {STUDY: STUDIES[STUDY]}
     study = Jobs.of(configure({}, alone), alone, with_paper_scale(project.folder)).studies[STUDY]
-    return claims_page(StudyResults(study, read_judged_reference(project.folder, study)), {})
+    return claims_page(StudyResults(study, read_judged_reference(project.folder, study)))
 
 
 def test_a_run_at_the_papers_scale_is_compared_with_the_second_reference(project):

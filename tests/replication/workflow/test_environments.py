@@ -1,7 +1,6 @@
 """Every environment installs exactly a lock."""
 
 import ast
-import hashlib
 import json
 import os
 import re
@@ -19,9 +18,9 @@ import pytest
 import yaml
 from conftest import PRODUCT, copy_code
 
+from replication.new import environment
 from replication.new.command import render
-from replication.new.environment import FILES, hashed
-from replication.new.environment import pins as lines_of
+from replication.new.environment import FILES, entries
 
 ROOT = Path(__file__).parents[3]
 LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-dev.lock")
@@ -75,13 +74,13 @@ def test_make_installs_exactly_the_lock(target, lock):
 
 def test_what_is_installed_has_hashes():
     """All of a lock except torch."""
-    entries = hashed(str(ROOT / "requirements.hashes"), lines_of(ROOT / LOCKS[0]))
-    assert {*entries} == {
+    text = entries((ROOT / "requirements.hashes").read_text(), (ROOT / LOCKS[0]).read_text())
+    found = re.findall(
+        r"^(\S+==\S+) \\\n(?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", text, re.MULTILINE
+    )
+    assert {*found} == {
         f"{name}=={version}" for name, version in pins(LOCKS[0]).items() if name != "torch"
     }
-    for package in entries.values():
-        assert re.search(r"--hash=sha256:[0-9a-f]{64}\n$", package), package
-    assert hashed("", lines_of(ROOT / LOCKS[0])) == {}
 
 
 def test_what_make_imports_before_an_environment_is_ready_can_be_imported():
@@ -158,7 +157,7 @@ def test_the_first_python_that_suits_is_taken(clone, tmp_path, of):
     assert re.match(r".*/python3\.13 -I .*environment\.py requirements\.lock .*, \n$", done.stdout)
 
 
-def test_an_interrupted_installation_never_looks_whole(clone):
+def test_an_interrupted_installation_never_looks_whole(clone, monkeypatch):
     """Neither the first one, nor one for another lock that is put back afterwards."""
     ready, called = clone / ".venv/.ready", clone / "called"
     # `venv` is cut off before it has cleared or made anything, together with make.
@@ -182,17 +181,20 @@ def test_an_interrupted_installation_never_looks_whole(clone):
         return len(called.read_text()) if called.exists() else 0
 
     assert (starts(), starts(), ready.exists()) == (1, 2, False)
-    packages = clone / ".venv/lib/python3.11/site-packages"
     (clone / ".venv/bin").mkdir(parents=True)
     (clone / ".venv/bin/python").symlink_to(sys.executable)
-    for name, version in {"pip": "1", **pins(LOCKS[0])}.items():
-        (packages / f"{name.replace('-', '_')}-{version}.dist-info").mkdir(parents=True)
-    project = packages / "transformer_dynamics-1.0.0.dist-info"
-    project.mkdir()
-    (project / "direct_url.json").write_text(json.dumps({"url": clone.as_uri()}))
-    digests = [hashlib.sha256((clone / name).read_bytes()).hexdigest() for name in FILES]
-    lines = [f"{digest}  {name}" for digest, name in zip(digests, FILES, strict=True)]
-    ready.write_text("\n".join([str(clone / ".venv"), *lines, ""]))
+    monkeypatch.chdir(clone)
+    monkeypatch.setattr(environment, "run", lambda *_: None)
+    (clone / ".venv/.ready").write_text(
+        json.dumps(
+            {
+                "origin": [str(clone / ".venv"), *map(environment.digest, FILES)],
+                "locks": {},
+                "packages": {},
+            }
+        )
+    )
+    environment.update(Path(".venv"), Path("requirements.lock"), "", [])
     assert starts() == 2
     lock = clone / "requirements.lock"
     before = lock.read_text()

@@ -273,10 +273,7 @@ thorough = pytest.mark.thorough
             "did you mean 'printed'?",
             marks=thorough,
         ),
-        (
-            "example: {experiments: {printed: {training: {updates: 010}}}}",
-            "config/quick.yaml: cannot be read (line 1: YAML reads 010 as 8",
-        ),
+        ("example: {a: 1, a: 2}", "config/quick.yaml: cannot be read (the key a stands twice"),
         ("example: {figures: {fig1: {published: .}}}", "fig1 > published: "),
     ],
 )
