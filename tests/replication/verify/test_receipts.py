@@ -151,7 +151,7 @@ def test_a_receipt_of_two_studies_is_refused(root, monkeypatch):
     ("change", "message"),
     [
         (lambda text: text[:99], "Invalid JSON"),
-        (lambda text: "[]", "must be a mapping"),
+        (lambda text: "[]", "Input should be an object"),
         (rewritten(date="today"), "date: Input should be a valid datetime"),
         (rewritten(study="scan_and_snap"), "is of the study scan_and_snap; move it"),
         (rewritten(differences=-1), "differences: Input should be greater than"),

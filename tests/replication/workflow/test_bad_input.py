@@ -155,7 +155,7 @@ OVERLAYS = {
     OWN.replace(".last_over", ".lst_over") % "note: N":
         "has no function lst_over_first of its own; it has as_printed, last_over_first, over",
     OWN.replace("last_over_first", "_by_variance") % "note: N": "has no function _by_variance",
-    OWN.replace("last_over_first", "Measured") % "note: N": "has no function Measured of its own; it has",
+    OWN.replace("last_over_first", "Measured") % "note: N": "has no function Measured of its own",
     OWN.replace("[{", "[{experiment: printed, metric: error}, {") % "note: N":
         "claims > U1: learning.last_over_first takes the tables (half_lives) and uses (); the claim"
         " gives 2 under `data`",
