@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from matplotlib.ticker import MaxNLocator
-
 from replication.figures.typeset import number, power_of_ten
 from replication.judge.verdicts import Comparison
 
@@ -38,6 +36,9 @@ class Axis(NamedTuple):
         scaled = [*map(math.log10, positive)] if is_logarithmic else values
         first, last = min(scaled), max(scaled)
         around = 0.0 if first < last else abs(first) / 2 or 1.0
+        # Late: the end of a run says its outcome in words, and need not wait for Matplotlib.
+        from matplotlib.ticker import MaxNLocator
+
         locator = MaxNLocator(MOST_MARKS, steps=[1, 2, 5, 10], integer=is_logarithmic)
         marks = locator.tick_values(first - around, last + around)
         return cls([*map(float, marks)], is_logarithmic)
