@@ -85,7 +85,7 @@ def test_what_one_seed_leaves_has_all_keys(number):
 
 
 def test_the_smallest_scale_has_all_keys(tmp_path):
-    small = study.call_optional("smallest", Settings.model_validate(SECTION), tmp_path)
+    small = study.smallest(Settings.model_validate(SECTION), tmp_path)
     assert methods_table(REGISTRY, settings(small))
 
 

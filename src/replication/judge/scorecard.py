@@ -136,7 +136,7 @@ def write_scorecard(
 
     An `InputError` if a verdict cannot be read, or a claim's function returned a wrong table.
     """
-    known = Registry.parse(registry, "registry")
+    known = Registry.parse_json(json.dumps(registry), "registry")
     found = [read_verdict(path) for path in verdicts]
     refuse_wrong_tables(known, found)
     write_table(parquet, scorecard(known, found), made_by)

@@ -84,10 +84,20 @@ def test_a_name_with_another_meaning_is_refused(copy, name):
             "training.py",
             "def train(",
             "def trian(",
-            "training.py: has no function train; it has trian",
+            "training: has no function train of its own; it has trian",
         ),
-        ("figures/fig1.py", "def draw(", "def drwa(", "fig1.py: has no function draw; it has"),
-        ("registry.yaml", "learning.last_over_first", "learning.last", "no function last; it has"),
+        (
+            "figures/fig1.py",
+            "def draw(",
+            "def drwa(",
+            "fig1: has no function draw of its own; it has",
+        ),
+        (
+            "registry.yaml",
+            "learning.last_over_first",
+            "learning.last",
+            "no function last of its own; it has",
+        ),
         ("training.py", "def train(", "def train((", "training.py, line 12: "),
         ("study.py", "import Figure,", "import Figurs,", "mypaper: cannot be imported: cannot"),
         (
