@@ -5,6 +5,7 @@ import fcntl
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -233,6 +234,9 @@ def _skipped_without_packages() -> Iterator[None]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before a test is there. Processes of tests share a server, which imports much."""
+    # What tests start heeds signals that a shell has had ignored here, as behind `nohup`.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         Project.pythons = Pythons(Path(config.workerinput["pythons"]))
     else:
