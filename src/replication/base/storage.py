@@ -134,19 +134,26 @@ def split_record(record: str) -> tuple[Provenance, str]:
     return found, found.pop(CONTENT)
 
 
+def remedy(path: str | Path) -> str:
+    """Return the end of a sentence on a file that cannot be used: the command that helps.
+
+    To delete the file does not suffice: Snakemake makes no file from which all is made already.
+    """
+    return f"`snakemake --force {path}` makes it anew"
+
+
 def refuse_other_key(path: Path, found: Provenance, key: str) -> None:
     """Refuse a file that has another key than the plan, with an `InputError`."""
     if found.get(KEY) != key:
         raise InputError(
-            f"{path}: made by another configuration or another version of the code; delete the file"
-            " and run again"
+            f"{path}: made by another configuration or another version of the code; {remedy(path)}"
         )
 
 
 def refuse_changed(path: Path, kept: str, found: str) -> None:
     """Refuse a file whose content has not the digest in its record, with an `InputError`."""
     if kept != found:
-        raise InputError(f"{path} was changed after it was made; delete it and run again")
+        raise InputError(f"{path} was changed after it was made; {remedy(path)}")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -170,5 +177,5 @@ def unreadable_error(path: Path, error: Exception) -> InputError:
         return InputError(f"{path}: there is no such file; run the workflow to make it")
     return InputError(
         f"{path}: truncated, damaged or not made by this project"
-        f" ({type(error).__name__}: {error}); delete the file and run again"
+        f" ({type(error).__name__}: {error}); {remedy(path)}"
     )

@@ -9,6 +9,7 @@ import pandas as pd
 
 from replication.base.code_digest import reach
 from replication.base.errors import InputError
+from replication.base.storage import remedy
 from replication.base.tables import read_csv, read_table
 from replication.bundle.bundle import (
     EVIDENCE,
@@ -31,7 +32,6 @@ from replication.plan.keys_in_files import (
     key_in,
     key_in_scorecard,
     refuse_changed_table,
-    with_remedy,
 )
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.targets import PICTURE_KINDS
@@ -50,7 +50,7 @@ def read_computed(jobs: Jobs, study: str, folder: Path) -> tuple[Bundle, dict[st
     Such a file is damaged, or of other settings or code.
     """
     wrong = "made by another configuration or other code, or changed after it was made"
-    refused = {path: f"{path}: {wrong}" for path in _stale(jobs, study, folder)}
+    refused = {path: f"{path}: {wrong}; {remedy(path)}" for path in _stale(jobs, study, folder)}
 
     def read(files: dict[str, str], reader: Callable[[Path, str], Any]) -> dict[str, Any]:
         """Return contents by name of the files that are there and can be used."""
@@ -60,7 +60,7 @@ def read_computed(jobs: Jobs, study: str, folder: Path) -> tuple[Bundle, dict[st
                 if path not in refused and (folder / path).is_file():
                     found[name] = reader(folder / path, jobs.key(path))
             except InputError as error:
-                refused[path] = error.message
+                refused[path] = error.message.replace(str(folder / path), path)
         return found
 
     files = jobs.studies[study].files
@@ -71,8 +71,7 @@ def read_computed(jobs: Jobs, study: str, folder: Path) -> tuple[Bundle, dict[st
         tables[EVIDENCE] = collect_evidence(evidence)
     if runs := read(files.fingerprints, read_table):
         tables[FINGERPRINTS] = collect_fingerprints(runs)
-    told = {path: with_remedy(why, path) for path, why in refused.items()}
-    return Bundle(tables, verdicts, dependencies(jobs, study)), told
+    return Bundle(tables, verdicts, dependencies(jobs, study)), refused
 
 
 def read_finished(study: StudyJobs, folder: Path) -> Bundle:

@@ -48,14 +48,6 @@ def read_record(path: Path) -> Provenance:
     return _RECORDS[path.suffix](path)
 
 
-def with_remedy(why: str, path: str | Path) -> str:
-    """Return why a file cannot be used, with the command that makes it anew.
-
-    To delete the file does not suffice: Snakemake makes no file from which all is made already.
-    """
-    return f"{why.partition('; delete')[0]}; `snakemake --force {path}` makes it anew"
-
-
 def checksum_file(table: str | Path) -> str:
     """Return the path of the file with the digest and the provenance of a figure's table."""
     below = Path(table).relative_to("figures").with_suffix(".sha256")

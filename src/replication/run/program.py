@@ -15,8 +15,7 @@ import replication.base.sources  # noqa: F401  first: what follows is loaded by 
 from replication.base.errors import InputError
 from replication.base.process import memory_limit
 from replication.base.strict import shorten
-from replication.plan.keys_in_files import with_remedy
-from replication.plan.steps import MADE_HERE, STEPS, Step
+from replication.plan.steps import STEPS, Step
 from replication.run.stages import make_output, seeds_not_finite
 from replication.run.work import refuse_edited_code
 
@@ -37,9 +36,11 @@ def main(job: Path) -> None:
         try:
             make_output(step)
         except InputError as error:
-            if named := _named_result(error, step):
-                raise InputError(with_remedy(error.message, named)) from error
-            if step.stage != "metrics" or not (remedy := _remedy(step)):
+            if (
+                step.stage != "metrics"
+                or "--force" in error.message
+                or not (remedy := _remedy(step))
+            ):
                 raise
             raise InputError(f"{step.file}: {error.message}; {remedy}") from error
         except (MemoryError, RuntimeError, ValueError) as error:
@@ -52,16 +53,9 @@ def main(job: Path) -> None:
                 raise
             raise InputError(
                 f"{step.file}: does not fit into memory; {memory_limit()}lower the largest of"
-                f" its settings, {', '.join(_largest_settings(step))}, or let a job take fewer"
+                f" its settings, {_largest_settings(step)}, or let a job take fewer"
                 " seeds"
             ) from error
-
-
-def _named_result(error: InputError, step: Step) -> str | None:
-    """Return the result whose damage an error names, None if it names something else."""
-    damaged = (item.path for item in step.inputs if error.message.startswith(item.path))
-    results = (path for path in damaged if path.startswith(MADE_HERE))
-    return next(results, None) if "; delete" in error.message else None
 
 
 def _remedy(step: Step) -> str:
@@ -90,14 +84,11 @@ def _is_memory_error(error: Exception) -> bool:
     return isinstance(error, MemoryError) or any(words in said for words in MEMORY_WORDS)
 
 
-def _largest_settings(step: Step) -> list[str]:
-    """Return the keys and values of the settings that decide the size of a job.
-
-    These are whole numbers and lengths of lists.
-    """
+def _largest_settings(step: Step) -> str:
+    """Return the settings that decide the size of a job: whole numbers, and lengths of lists."""
     sizes = {"seeds": len(step.seeds), **dict(_sizes(step.settings))}
     large = sorted(sizes.items(), key=lambda item: item[1], reverse=True)[:3]
-    return [f"{path} ({size})" for path, size in large]
+    return ", ".join(f"{path} ({size})" for path, size in large)
 
 
 def _sizes(data: Any, path: str = "") -> Iterator[tuple[str, int]]:

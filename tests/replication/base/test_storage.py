@@ -42,7 +42,9 @@ def test_truncated_arrays_are_refused(tmp_path, length):
     path = tmp_path / "a.npz"
     write_arrays(path, ARRAYS, PROVENANCE)
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(InputError, match=r"a\.npz: truncated.*delete the file and run again"):
+    with pytest.raises(
+        InputError, match=r"npz: truncated.*`snakemake --force .*npz` makes it"
+    ):
         read_arrays(path, FILE_KEY)
 
 
@@ -70,7 +72,7 @@ def test_pickles_are_refused(tmp_path):
 
 
 def test_a_file_of_another_key_is_refused(tmp_path):
-    said = r": made by another configuration or another version of the code; delete the file"
+    said = r": made by another configuration or another version of the code; `snakemake --force "
     write_table(tmp_path / "t.parquet", TABLE, PROVENANCE | {KEY: "0" * 16})
     with pytest.raises(InputError, match=rf"t\.parquet{said}"):
         read_table(tmp_path / "t.parquet", FILE_KEY)
@@ -108,7 +110,7 @@ def test_other_values_with_the_right_provenance_are_refused(tmp_path):
     )
     for other in others:
         np.savez_compressed(arrays, allow_pickle=False, **{**whole, **other})
-        with pytest.raises(InputError, match=r"a\.npz was changed after it was made; delete it"):
+        with pytest.raises(InputError, match=r"a\.npz was changed after it was made; `snakemake"):
             read_arrays(arrays, FILE_KEY)
 
     write_table(table, TABLE, PROVENANCE)
