@@ -42,9 +42,7 @@ def test_truncated_arrays_are_refused(tmp_path, length):
     path = tmp_path / "a.npz"
     write_arrays(path, ARRAYS, PROVENANCE)
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(
-        InputError, match=r"npz: truncated.*`snakemake --force .*npz` makes it"
-    ):
+    with pytest.raises(InputError, match=r"npz: truncated.*`snakemake --force .*npz` makes it"):
         read_arrays(path, FILE_KEY)
 
 
