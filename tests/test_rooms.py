@@ -111,23 +111,6 @@ def test_an_arrow_back_is_seen(monkeypatch):
     assert upward("replication", ENGINE) == ["replication.base.a -> replication.judge.b"]
 
 
-def test_rooms_import_public_modules_of_others_alone():
-    public = {room: {*import_module(f"replication.{room}").__all__} for room in ENGINE}
-    known = {*modules("replication")} - {"replication.__main__"}
-    private = [
-        f"{name} -> {other}"
-        for package in ("replication", *studies())
-        for name, tree in modules(package).items()
-        for other in imported(tree)
-        if other in known
-        if not name.startswith(f"replication.{(room := other.split('.')[1])}.")
-        if other.split(".")[2] not in public[room]
-    ]
-    assert private == []
-    for room, names in public.items():
-        assert names <= {path.stem for path in (SOURCE / "replication" / room).glob("*.py")}
-
-
 @pytest.mark.parametrize("room", ENGINE)
 def test_a_room_says_what_it_is_for(room):
     assert len(str(import_module(f"replication.{room}").__doc__).splitlines()) >= 3

@@ -20,7 +20,7 @@ try:
     )
     from replication.plan.command_line import read_settings, refuse_repeated
     from replication.plan.configuration import configure, merge, read_overlay
-    from replication.plan.cost import Planned
+    from replication.plan.costs import Costs, Planned
     from replication.plan.jobs import Jobs
     from replication.plan.other_settings import note_on_replaced, refuse_other_settings
     from replication.plan.progress import Brief, Forecast
@@ -33,7 +33,6 @@ try:
         refuse_target,
         unknown_targets,
     )
-    from replication.plan.times import Records
     from replication.report.site_steps import SiteSteps
     from replication.study.studies import find_studies
 except ModuleNotFoundError as error:
@@ -156,7 +155,7 @@ def planned(job):
     """Return what a job takes, as far as that is known before it begins."""
     output, needs = next(iter(job.output), ""), job.resources
     path = JOBS.path_of(output)
-    seconds = JOBS.seconds(path, records()) if path in JOBS.steps else None
+    seconds = costs().seconds(path) if path in JOBS.steps else None
 
     def need(resource, otherwise):
         # Snakemake may have words in the place of a number that depends on files to come.
@@ -169,9 +168,9 @@ def planned(job):
 
 
 @cache
-def records():
+def costs():
     """What jobs took when they were recorded."""
-    return Records.of(STUDIES.values())
+    return Costs(JOBS)
 
 
 def verdicts_on(study):

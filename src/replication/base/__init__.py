@@ -4,22 +4,3 @@ Settings are checked, files are written whole or not at all, and each file names
 it. Every room may import this one, which imports none. Nothing here knows what a study computes;
 messages may name claims, and a digest the contract of a study.
 """
-
-__all__ = [
-    "citation_file",
-    "code_digest",
-    "commit",
-    "errors",
-    "installation",
-    "markdown",
-    "places",
-    "process",
-    "provenance",
-    "random_streams",
-    "sources",
-    "stamp",
-    "storage",
-    "strict",
-    "tables",
-    "yaml_files",
-]

@@ -3,5 +3,3 @@
 Everything that shows or compares results reads bundles: pages, documents, verification, crates.
 A reference is a bundle in git.
 """
-
-__all__ = ["bundle", "computed", "judged", "machine", "paper_scale"]

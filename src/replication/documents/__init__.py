@@ -2,5 +2,3 @@
 
 All of them follow from registries, settings and references. A test compares them with the files.
 """
-
-__all__ = ["crate", "figure_texts", "generate", "methods", "typed_numbers"]

@@ -31,7 +31,6 @@ Numbers that were measured by hand stand between the comments `{# measured by CO
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +55,8 @@ from replication.judge.abstract import (
 from replication.judge.templates import fill_template
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict
 from replication.judge.wording import short_verdict
-from replication.plan.cost import cost_in_words, cost_of_study
+from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
-from replication.plan.times import Records
 from replication.study.claims import Statistical
 from replication.study.datasets import Dataset, dataset_folders, find_datasets
 from replication.study.registry import without_latex
@@ -231,15 +229,14 @@ class Citable:
     def cost(self, *studies: str) -> str:
         """Return time and memory of all jobs of studies, of all papers if none is named."""
         told = self._named(*studies) if studies else filter(_is_of_a_paper, self._studies)
-        costs = (cost_of_study(self._jobs, each.name, self._records()) for each in told)
-        return cost_in_words([*chain.from_iterable(costs)])
+        return Costs(self._jobs).in_words(*(each.name for each in told))
 
     def needed_seeds(self, study: str) -> str:
         """Return the numbers of seeds that would decide the open claims of a study, as a table."""
         (told,) = self._named(study)
         if told.reference is None:
             raise LookupError(f"{study} has no reference")
-        rows = claim_rows(told.jobs, told.reference, self._records())
+        rows = claim_rows(told.jobs, told.reference, Costs(self._jobs).records)
         link = claim_links(self._document, study)
         linked = [(link(claim, None), *others) for _, claim, *others in rows]
         return "\n".join(table(CLAIM_HEADER[1:], linked))
@@ -288,9 +285,6 @@ class Citable:
 
     def _elsewhere(self) -> dict[str, MarkedSentence]:
         return decided_sentences((told.jobs.registry, told.verdicts) for told in self._studies)
-
-    def _records(self) -> Records:
-        return Records.of(told.jobs.study for told in self._studies)
 
     def _path_to(self, path: Path) -> str:
         return os.path.relpath(path, Path(self._document).parent)

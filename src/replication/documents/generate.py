@@ -21,9 +21,9 @@ from replication.documents.pages import author_pages, claims_page
 from replication.documents.study_results import StudyResults, study_page
 from replication.judge.abstract import decided_sentences
 from replication.plan.configuration import configure
+from replication.plan.costs import record_times
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
-from replication.plan.times import record_times
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
 from replication.verify.receipts import reproductions

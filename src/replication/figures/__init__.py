@@ -2,5 +2,3 @@
 
 Studies draw with these modules. Nothing here knows a study or a claim.
 """
-
-__all__ = ["drawn_numbers", "nothing", "panels", "style", "typeset"]

@@ -3,18 +3,3 @@
 Tables of numbers come in. Verdicts go out, and texts that cite the numbers. No module here knows
 the job that made a table.
 """
-
-__all__ = [
-    "abstract",
-    "comparisons",
-    "corrections",
-    "judgement",
-    "scorecard",
-    "scorecard_drawing",
-    "scorecard_figure",
-    "sensitivity",
-    "statistics",
-    "templates",
-    "verdicts",
-    "wording",
-]

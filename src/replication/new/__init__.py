@@ -4,5 +4,3 @@ The template gives a working replication of an invented paper. Marks say in each
 the template's; no reference is written while one is left. Nothing in another room depends on this
 one.
 """
-
-__all__ = ["command", "environment"]

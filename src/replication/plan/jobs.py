@@ -8,16 +8,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 from replication.base.errors import InputError
 from replication.base.places import SOURCE
 from replication.base.provenance import FORMAT, differences, digest, digest_of_code
 from replication.base.strict import unknown_key
-from replication.plan.configuration import Configuration, configure
+from replication.plan.configuration import Configuration
 from replication.plan.keys_in_files import key_in, read_record
-from replication.plan.limits import speed
 from replication.plan.steps import (
     MADE_BY_NONE,
     Input,
@@ -28,17 +26,13 @@ from replication.plan.steps import (
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.study_settings import study_jobs
 from replication.plan.study_steps import StudySteps
-from replication.plan.times import Records, record_name
 from replication.study.studies import Study
 
 PICTURE_CHANGED = "the way to draw it, or a table as printed, changed"
 """Difference of a picture whose table is current; a picture says its key alone."""
 PAGE_CHANGED = "something that it shows, or the code that writes it, changed"
-MADE_BY_STUDY = frozenset({"data", "runs", "metrics"})
-"""Stages whose jobs take as long as their settings say."""
 COLLECTING = frozenset({"scorecard", "page", "index"})
 """Stages that bring results together."""
-SECONDS_OF_COLLECTING = 3.0
 
 
 @dataclass(frozen=True)
@@ -230,54 +224,6 @@ class Jobs:
                 yield path, self.steps[path]
                 waiting.extend(self.steps[path].reads)
 
-    def seconds(self, path: str, records: Records) -> float | None:
-        """Return the seconds of the job that makes a file; none if they are not known.
-
-        They are those of its record, or else of the jobs beside it, or else as its operations say.
-        Records are of the default settings. So they do not count for data, runs and metrics of
-        other settings; evidence, verdicts and figures take seconds under any.
-        """
-        step = self.steps[path]
-        if step.stage in COLLECTING:
-            return SECONDS_OF_COLLECTING
-        is_recorded = step.device != "cuda" and (
-            step.stage not in MADE_BY_STUDY or _like(path, step) in self._recorded
-        )
-        known = records.of_job(record_name(path, step)) if is_recorded else None
-        return step.operations / speed(step.device) or None if known is None else known
-
-    @cached_property
-    def _recorded(self) -> set[tuple[str, str]]:
-        """Folder and settings of all files under the default settings, see `_like`."""
-        studies = {name: each.study for name, each in self.studies.items()}
-        default = configure({}, studies)
-        jobs = self if self.configuration == default else Jobs.of(default, studies)
-        return {_like(path, step) for path, step in jobs.steps.items()}
-
-    def seconds_of(self, paths: Iterable[str], records: Records) -> Iterator[float]:
-        """Yield the seconds of every job that makes some files from nothing, each job once.
-
-        A job whose time is not known takes none.
-        """
-        names = {record_name(path, step): path for path, step in self.closure(paths)}
-        for path in names.values():
-            yield self.seconds(path, records) or 0.0
-
-    def longest_chain(self, paths: Iterable[str], records: Records) -> float:
-        """Return the seconds of the longest chain of jobs, each of which reads from the one before.
-
-        No number of processors makes the files from nothing in less. A job whose time is not known
-        takes none.
-        """
-        steps, ends = dict(self.closure(paths)), dict[str, float]()
-        reads = {
-            path: [each for each in step.reads if each in steps] for path, step in steps.items()
-        }
-        for path in TopologicalSorter(reads).static_order():
-            own = self.seconds(path, records) or 0.0
-            ends[path] = own + max((ends[each] for each in reads[path]), default=0.0)
-        return max(ends.values(), default=0.0)
-
     def settings_digest(self, path: str) -> str:
         """Return a digest of all settings and seeds of a file, however seeds are cut into jobs."""
         seeds: dict[str, set[int]] = {}
@@ -289,8 +235,3 @@ class Jobs:
             for each in self.steps[path].of_role("published")
         ]
         return digest([sorted((key, sorted(found)) for key, found in seeds.items()), published])
-
-
-def _like(path: str, step: Step) -> tuple[str, str]:
-    """Return what a file shares with the files beside it that take as long for a seed."""
-    return os.path.dirname(path), step.digest

@@ -12,7 +12,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 from replication.base.strict import shorten
-from replication.plan.cost import Planned, cost_in_words, count_jobs, largest_job
+from replication.plan.costs import Planned, cost_in_words, count_jobs, largest_job
 
 LONGEST_REASON = 300
 """Largest number of letters of the reason of a job."""

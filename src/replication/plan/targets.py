@@ -9,8 +9,8 @@ import click
 
 from replication.base.errors import InputError
 from replication.plan.configuration import configure
+from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
-from replication.plan.times import Records
 from replication.study.studies import find_studies
 
 PICTURE_KINDS = ("pdf", "png", "svg")
@@ -66,15 +66,16 @@ def from_here(target: str) -> str:
     return os.path.relpath(os.path.realpath(target)) if path.startswith(os.pardir) else path
 
 
-def target_lines(jobs: Jobs, records: Records) -> Iterator[str]:
+def target_lines(costs: Costs) -> Iterator[str]:
     """Yield the targets of all studies: figures with their subjects and minutes, and the rest."""
+    jobs = costs.jobs
     for name, study in jobs.studies.items():
         yield f"{name}: {study.registry.title}"
         for below in jobs.figure_paths(name):
             path, text = f"figures/{below}", study.text(below.rpartition("/")[2])
             subject = f"{text.label}. {text.title}" if text else ""
-            yield f"  {path}.pdf  {_minutes(jobs, [path], records)}  {subject}"
-        verdicts = _minutes(jobs, study.files.verdicts.values(), records)
+            yield f"  {path}.pdf  {_minutes(costs, [path])}  {subject}"
+        verdicts = _minutes(costs, study.files.verdicts.values())
         yield f"  {study.study.scorecard}  {verdicts}  verdicts on all its claims"
         yield f"  {study.study.page}  its page"
         yield f"  {name}  all of these"
@@ -82,8 +83,8 @@ def target_lines(jobs: Jobs, records: Records) -> Iterator[str]:
     yield "Minutes are those of one core, from nothing, as they were last recorded."
 
 
-def _minutes(jobs: Jobs, paths: Iterable[str], records: Records) -> str:
-    seconds = sum(jobs.seconds_of(paths, records))
+def _minutes(costs: Costs, paths: Iterable[str]) -> str:
+    seconds = sum(job.seconds or 0.0 for job in costs.behind(paths))
     return f"{seconds / 60:.1f} min" if seconds else "time not recorded"
 
 
@@ -91,5 +92,5 @@ def _minutes(jobs: Jobs, paths: Iterable[str], records: Records) -> str:
 def main() -> None:
     """Print the list."""
     studies = find_studies()
-    jobs = Jobs.of(configure({}, studies), studies)
-    click.echo("\n".join(target_lines(jobs, Records.of(studies.values()))))
+    costs = Costs(Jobs.of(configure({}, studies), studies))
+    click.echo("\n".join(target_lines(costs)))

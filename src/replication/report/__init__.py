@@ -2,5 +2,3 @@
 
 A rule makes the page from results. A command makes it from the reference, and computes nothing.
 """
-
-__all__ = ["command", "page", "site_steps"]

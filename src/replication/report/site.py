@@ -20,10 +20,9 @@ from replication.figures.typeset import number, typeset
 from replication.judge import abstract, verdicts, wording
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import Configuration, configuration_type
-from replication.plan.cost import cost_in_words, cost_of_study
+from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
 from replication.plan.steps import Step
-from replication.plan.times import Records
 from replication.study.claims import GROUPS
 from replication.study.registry import Registry, read_registry, without_latex
 from replication.study.studies import Study, find_studies
@@ -132,4 +131,4 @@ def folder_of(step: Step) -> Path:
 
 def cost_of(jobs: Jobs, study: str) -> str:
     """Return the time and memory of all jobs of a study, in words."""
-    return cost_in_words(cost_of_study(jobs, study, Records.of(find_studies().values())))
+    return Costs(jobs).in_words(study)

@@ -12,13 +12,12 @@ from typing import Any
 
 from replication.base.commit import commit_name
 from replication.base.provenance import digest
-from replication.plan.cost import cost_in_words, cost_of_study
+from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
 from replication.plan.keys_in_files import checksum_file
 from replication.plan.rules import INDEX
 from replication.plan.steps import Input, Role, Step, texts
 from replication.plan.study_jobs import StudyJobs
-from replication.plan.times import Records
 
 WHOLE_SITE = {"report", "everything"}
 """Targets that make the index, and the page of each study."""
@@ -77,7 +76,7 @@ class SiteSteps:
         outputs = (page, page.removesuffix(".html"))
         facts = {"study": study, "pages": [*dict.fromkeys([*self._pages_there, study])]}
         facts |= {"index": "index.html" if self._is_index_there else ""}
-        settings.append(facts | {"cost": self._cost(study)})
+        settings.append(facts | {"cost": self._costs.in_words(study)})
         return self._step(outputs, "page", settings, inputs, facts, explorer_programs(study))
 
     def _index(self) -> Step:
@@ -85,7 +84,7 @@ class SiteSteps:
         studies = [self.jobs.studies[name] for name in self.pages]
         verdicts = (path for each in studies for path in each.files.verdicts.values())
         inputs = [*_inputs(verdicts, "verdict"), *self._texts([], self.jobs.studies)]
-        costs = [self._cost(name) for name in self.jobs.studies]
+        costs = [self._costs.in_words(name) for name in self.jobs.studies]
         facts = {"pages": self.pages}
         return self._step((INDEX,), "index", [self.pages, costs], inputs, facts)
 
@@ -138,12 +137,9 @@ class SiteSteps:
     def _is_index_there(self) -> bool:
         return bool({*self.targets()} & {*WHOLE_SITE, INDEX}) or os.path.exists(INDEX)
 
-    def _cost(self, study: str) -> str:
-        return cost_in_words(cost_of_study(self.jobs, study, self._records))
-
     @cached_property
-    def _records(self) -> Records:
-        return Records.of(each.study for each in self.jobs.studies.values())
+    def _costs(self) -> Costs:
+        return Costs(self.jobs)
 
     def _pictures(self, study: StudyJobs) -> list[str]:
         return [

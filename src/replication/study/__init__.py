@@ -4,18 +4,3 @@ This room imports `base` and `figures` alone, and an author of an ordinary study
 A study that makes jobs of its own also takes settings of `plan` and checkpoints of `run`. Nothing
 here plans, trains or judges.
 """
-
-__all__ = [
-    "claims",
-    "contract",
-    "contrasts",
-    "curves",
-    "datasets",
-    "devices",
-    "evidence",
-    "fingerprint",
-    "published_tables",
-    "registry",
-    "seeds",
-    "studies",
-]

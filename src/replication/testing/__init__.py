@@ -3,5 +3,3 @@
 One function runs all checks on anybody's study. The command `quick` computes one at its smallest
 scale.
 """
-
-__all__ = ["conformance", "quick", "small"]

@@ -3,5 +3,3 @@
 A reference is the numbers of a study that git keeps. This room writes references, compares results
 with them, and keeps the receipts of verifications on other machines.
 """
-
-__all__ = ["command", "comparison", "differences", "power", "receipts", "reference"]

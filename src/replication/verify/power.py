@@ -24,9 +24,9 @@ from replication.figures.typeset import number
 from replication.judge.statistics import pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision
 from replication.plan.configuration import configure
+from replication.plan.costs import Records
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
-from replication.plan.times import Records
 from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.studies import find_studies
 

@@ -6,7 +6,7 @@ from conftest import JOBS
 
 from replication.__main__ import COMMANDS
 from replication.plan import show_settings, targets
-from replication.plan.times import Records
+from replication.plan.costs import Costs, Records
 
 
 def test_there_are_eight_commands():
@@ -35,7 +35,7 @@ def test_minutes_of_a_target_count_each_job_once():
     seconds = {"runs/printed/1-5": 60.0}
     drawn = {"logs/figures/example/fig1.csv": 20.0, "logs/figures/example/fig1.pdf": 10.0}
     recorded = {f"logs/example/{job}": each for job, each in seconds.items()} | drawn
-    lines = [*targets.target_lines(JOBS, Records(recorded))]
+    lines = [*targets.target_lines(Costs(JOBS, Records(recorded)))]
     (fig1,) = (line for line in lines if "figures/example/fig1.pdf" in line)
     assert fig1.startswith("  figures/example/fig1.pdf  1.5 min  ")
 

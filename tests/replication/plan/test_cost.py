@@ -5,10 +5,9 @@ import pytest
 from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.plan.configuration import Computation, configure
-from replication.plan.cost import cost_of_study
+from replication.plan.costs import Costs, Records, record_name
 from replication.plan.jobs import Jobs
 from replication.plan.limits import CORE, DAY, MOST_DAYS, refuse_without_gpu
-from replication.plan.times import Records, record_name
 from replication.study.contract import Experiment, Job
 from replication.study.studies import find_studies
 
@@ -34,7 +33,7 @@ def test_the_cost_of_a_study_is_that_of_all_jobs_that_it_makes():
     jobs = Jobs.of(configure({}, {"example": found["example"]}), {"example": found["example"]})
     study = jobs.studies["example"]
     first, *others = (f"logs/example/runs/replication/{run}" for run in runs_of(study))
-    behind = {job.path: job for job in cost_of_study(jobs, "example", Records({first: 60.0}))}
+    behind = {job.path: job for job in Costs(jobs, Records({first: 60.0})).of_study("example")}
     stages = {path.split("/")[2] for path in behind if path.startswith("results")}
     assert stages == {"data", "runs", "metrics", "evidence", "verdicts"}
     assert {path for path in behind if path.startswith("figures")} == {
@@ -53,29 +52,3 @@ def test_the_cost_of_a_study_is_that_of_all_jobs_that_it_makes():
 
 def runs_of(study):
     return study.experiments["replication"].runs
-
-
-def test_the_longest_chain_is_data_then_a_run_then_its_metric():
-    found = find_studies()
-    jobs = Jobs.of(configure({}, found), {"lp_ft": found["lp_ft"]})
-    study, first = jobs.studies["lp_ft"], "lp_ft/runs/head_control_cr/1"
-    seconds = {
-        "logs/lp_ft/data/tokens-cr": 5.0,
-        "logs/lp_ft/data/features-cr-1": 7.0,
-        f"logs/{first}": 20.0,
-        "logs/lp_ft/runs/head_control_cr/2": 25.0,
-        "logs/lp_ft/metrics/head_control_cr/fingerprint": 3.0,
-    }
-    records = Records(seconds | dict.fromkeys(missing(jobs, study, seconds), 0.0))
-    run, metric = f"results/{first}.npz", study.metric("head_control_cr", "fingerprint")
-    assert jobs.longest_chain([run], records) == 7 + 20
-    assert jobs.longest_chain([metric], records) == 5 + 25 + 3
-    assert sum(jobs.seconds_of([metric], records)) == sum(seconds.values())
-    assert jobs.longest_chain([], records) == 0
-
-
-def missing(jobs, study, seconds):
-    """Names of the jobs behind a fingerprint that have no record."""
-    metric = study.metric("head_control_cr", "fingerprint")
-    names = {record_name(path, task) for path, task in jobs.closure([metric])}
-    return names - {*seconds}

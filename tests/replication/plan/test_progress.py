@@ -12,11 +12,10 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from replication.base.errors import InputError
 from replication.plan import progress
 from replication.plan.configuration import configure
-from replication.plan.cost import Planned, cost_in_words
+from replication.plan.costs import Costs, Planned, Records, cost_in_words, read_record, record_name
 from replication.plan.jobs import COLLECTING, Jobs
 from replication.plan.limits import CORE, GPU
 from replication.plan.progress import Brief, Forecast
-from replication.plan.times import Records, read_record, record_name
 
 RECORDS = Records({"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0})
 KNOWN = Planned("results/a/runs/x/1-5.npz", 50.0, 30, 1500, is_on_gpu=False)
@@ -44,8 +43,9 @@ def test_records_count_for_the_default_settings_alone():
     overlay, default = jobs_of(name, given), jobs_of(name, {})
     records = Records({record_name(path, task): 600.0 for path, task in default.steps.items()})
     own = {path for path, step in default.steps.items() if step.stage not in COLLECTING}
-    assert {default.seconds(path, records) for path in own} == {600.0}
-    seconds = {path: overlay.seconds(path, records) for path in overlay.steps}
+    assert {Costs(default, records).seconds(path) for path in own} == {600.0}
+    costs = Costs(overlay, records)
+    seconds = {path: costs.seconds(path) for path in overlay.steps}
     for stage in ("runs", "metrics"):
         of_stage = {path: each for path, each in seconds.items() if f"/{stage}/" in path}
         changed = {path for path in of_stage if f"/{longer}/" in path}
@@ -62,9 +62,10 @@ def test_operations_tell_the_time_of_a_gpu():
     path = next(path for path, task in jobs.steps.items() if task.device == "cuda")
     records = Records({record_name(path, jobs.steps[path]): 600.0})
     jobs.steps[path] = replace(jobs.steps[path], operations=90 * GPU)
-    assert jobs.seconds(path, records) == 90
+    costs = Costs(jobs, records)
+    assert costs.seconds(path) == 90
     jobs.steps[path] = replace(jobs.steps[path], operations=0.0)
-    assert jobs.seconds(path, records) is None
+    assert costs.seconds(path) is None
 
 
 def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:

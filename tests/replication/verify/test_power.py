@@ -17,8 +17,8 @@ from replication.bundle.judged import read_judged_reference
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.plan.configuration import configure
+from replication.plan.costs import Records
 from replication.plan.jobs import Jobs
-from replication.plan.times import Records
 from replication.study.claims import Equivalence, Interval
 from replication.study.studies import find_studies
 from replication.verify.power import (
