@@ -21,8 +21,7 @@ try:
     from replication.plan.command_line import read_settings, refuse_repeated
     from replication.plan.configuration import configure, merge, read_overlay
     from replication.plan.costs import Costs, Planned
-    from replication.plan.jobs import Jobs
-    from replication.plan.other_settings import note_on_replaced, refuse_other_settings
+    from replication.plan.jobs import Jobs, note_on_replaced, refuse_other_settings
     from replication.plan.progress import Brief, Forecast
     from replication.plan.rules import INDEX, name_pattern
     from replication.plan.slurm import prepare_run
@@ -210,13 +209,12 @@ def asked(*paths):
     return read
 
 
-# Path in the table of jobs by output, of all jobs that were planned; outputs that are there and are made
-# anew, by the reason in words.
-PLANNED, MADE_ANEW = {}, {}
+# Outputs of all jobs that were planned; outputs that are there and are made anew, by the reason in words.
+PLANNED, MADE_ANEW = set(), {}
 
 
 def look_at_results(outputs):
-    """Look at all outputs of a job, by output with its path in the table; say whether all may stay.
+    """Look at outputs of a job that have steps; say whether all may stay.
 
     Have an output made anew unless the file itself says that it is what the plan has. Nothing else
     decides. Nothing is checked in a storage, and by the jobs of a cluster.
@@ -230,17 +228,16 @@ def look_at_results(outputs):
     # A file is whole or not there, whatever marks and records Snakemake has of it.
     workflow.dag.ignore_incomplete = True
     workflow.dag_settings.rerun_triggers = frozenset()
-    stale = dict(filter(is_made_otherwise, outputs.items()))
-    for output, path in stale.items():
-        MADE_ANEW.setdefault(JOBS.difference(output, path), set()).add(output)
+    stale = [*filter(is_made_otherwise, outputs)]
+    for output in stale:
+        MADE_ANEW.setdefault(JOBS.difference(output), set()).add(output)
         workflow.dag.forcefiles.add(output)
     return not stale and all(map(os.path.exists, outputs))
 
 
-def is_made_otherwise(item):
-    """Say whether a file is there that the table of jobs, by its path there, would make otherwise."""
-    output, path = item
-    return os.path.exists(output) and JOBS.is_made_otherwise(output, path)
+def is_made_otherwise(output):
+    """Say whether a file is there that the table of jobs would make otherwise."""
+    return os.path.exists(output) and JOBS.is_made_otherwise(output)
 
 
 def refuse_edited_results():
@@ -248,7 +245,7 @@ def refuse_edited_results():
 
     The job of a cluster plans anew, on its machine, with the code that it finds there.
     """
-    for output, _ in filter(is_made_otherwise, PLANNED.items()):
+    for output in filter(is_made_otherwise, PLANNED):
         raise WorkflowError(
             f"{output}: its code, or the file, changed while this run was under way; give the same"
             " command again"
@@ -273,9 +270,8 @@ def mark(path, may_stay):
 @cache
 def is_stale(path):
     """Say whether an input is missing or made otherwise than the table of jobs says."""
-    made = JOBS.path_of(path)
-    return made in JOBS.steps and (
-        not os.path.exists(path) or JOBS.is_made_otherwise(path, made)
+    return JOBS.path_of(path) in JOBS.steps and (
+        not os.path.exists(path) or JOBS.is_made_otherwise(path)
     )
 
 
@@ -301,10 +297,9 @@ def notes_on_results():
         for reason, outputs in MADE_ANEW.items()
         if reason
     ]
-    jobs = [*workflow.dag.needrun_jobs()]
-    outputs = [os.path.relpath(path) for job in jobs for path in job.output]
-    in_table = [path for path in outputs if path in JOBS.steps]
-    replaced = checked(note_on_replaced, JOBS, in_table, outputs)
+    planned_jobs = workflow.dag.needrun_jobs()
+    outputs = [os.path.relpath(path) for job in planned_jobs for path in job.output]
+    replaced = checked(note_on_replaced, JOBS, outputs)
     return "\n".join(filter(None, [*changed, replaced]))
 
 

@@ -1,7 +1,6 @@
 """The bundle of a run, read from the files that the workflow made."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ from replication.plan.jobs import Jobs
 from replication.plan.keys_in_files import (
     checksum_file,
     key_in,
-    key_in_scorecard,
     refuse_changed_table,
 )
 from replication.plan.study_jobs import StudyJobs
@@ -95,23 +93,14 @@ def _stale(jobs: Jobs, name: str, folder: Path) -> Iterator[str]:
     """
     study = jobs.studies[name]
     card, page = study.study.scorecard, study.study.page
-    made = {path: path for path in (*study.files.tables.values(), *study.files.verdicts.values())}
-    for figure in jobs.figure_paths(name):
-        made |= {f"figures/{figure}.{kind}": f"figures/{figure}" for kind in PICTURE_KINDS}
-    for path, step in made.items():
-        if (folder / path).is_file() and jobs.is_made_otherwise(path, step, folder):
-            yield path
-    for path in jobs.steps[card].outputs:
-        if (folder / path).is_file() and _key_in_scorecard(folder / path) != jobs.key(card):
+    figures = jobs.figure_paths(name)
+    pictures = [f"figures/{figure}.{kind}" for figure in figures for kind in PICTURE_KINDS]
+    made = [*study.files.tables.values(), *study.files.verdicts.values(), *pictures, card]
+    for path in made:
+        if (folder / path).is_file() and jobs.is_made_otherwise(path, folder):
             yield path
     if (folder / page).is_file() and not key_in([folder / page]):
         yield page
-
-
-def _key_in_scorecard(path: Path) -> str | None:
-    with suppress(Exception):  # a damaged byte can make any reader fail in any way
-        return key_in_scorecard(path)
-    return None
 
 
 def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from replication.bundle.judged import judged_otherwise
 from replication.judge.abstract import joint_mark
 from replication.judge.wording import short_verdict
 from replication.plan.configuration import Computation
-from replication.plan.other_settings import differing_keys
+from replication.plan.jobs import differing_keys
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.study_settings import paper_scale
 from replication.study.contract import StudySettings

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from replication.base.errors import InputError
 from replication.base.places import SOURCE
 from replication.base.provenance import FORMAT, differences, digest, digest_of_code
-from replication.base.strict import unknown_key
+from replication.base.strict import shorten, unknown_key
 from replication.plan.configuration import Configuration
 from replication.plan.keys_in_files import key_in, read_record
 from replication.plan.steps import (
@@ -26,6 +27,7 @@ from replication.plan.steps import (
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.study_settings import study_jobs
 from replication.plan.study_steps import StudySteps
+from replication.study.seeds import format_seeds
 from replication.study.studies import Study
 
 PICTURE_CHANGED = "the way to draw it, or a table as printed, changed"
@@ -33,6 +35,12 @@ PICTURE_CHANGED = "the way to draw it, or a table as printed, changed"
 PAGE_CHANGED = "something that it shows, or the code that writes it, changed"
 COLLECTING = frozenset({"scorecard", "page", "index"})
 """Stages that bring results together."""
+SETTINGS_UNTOLD = COLLECTING | {"verdict", "figure"}
+"""Stages whose files do not say their settings."""
+MOST_SETTINGS = 5
+"""Largest number of settings that are told; of the rest only their number is."""
+LONGEST_VALUE = 40
+"""Largest number of letters of a value that is told."""
 
 
 @dataclass(frozen=True)
@@ -187,8 +195,9 @@ class Jobs:
             self._keys[path] = digest([self.recipe(path), step.seeds, seeds_by_recipe(inputs)])
         return self._keys[path]
 
-    def is_made_otherwise(self, output: str, path: str, folder: Path = Path()) -> bool:
+    def is_made_otherwise(self, output: str, folder: Path = Path()) -> bool:
         """Say whether an output below a folder has another key than planned, or is damaged."""
+        path = self.path_of(output)
         files = [folder / each for each in (output, *self.steps[path].outputs[1:])]
         try:
             return key_in(files) != self.key(path)
@@ -196,15 +205,15 @@ class Jobs:
             # A damaged byte can make any reader fail in any way.
             return True
 
-    def difference(self, output: str, path: str) -> str:
+    def difference(self, output: str) -> str:
         """Return in words how a file was made otherwise than planned; empty if its inputs were.
 
-        Settings are left to `replication.plan.other_settings`.
+        Settings are left to `differing_settings`.
         """
+        path = self.path_of(output)
         stage = self.steps[path].stage
         if stage == "figure":
-            table = self.steps[path].reads[0]
-            return "" if self.is_made_otherwise(table, table) else PICTURE_CHANGED
+            return "" if self.is_made_otherwise(self.steps[path].reads[0]) else PICTURE_CHANGED
         if stage in COLLECTING:
             return PAGE_CHANGED
         try:
@@ -235,3 +244,67 @@ class Jobs:
             for each in self.steps[path].of_role("published")
         ]
         return digest([sorted((key, sorted(found)) for key, found in seeds.items()), published])
+
+
+def differing_keys(data: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield each key below a path whose values differ, and both values."""
+    if isinstance(data, dict) and isinstance(other, dict):
+        for key in other | data:
+            place = f"{path} > {key}" if path else f"{key}"
+            yield from differing_keys(data.get(key), other.get(key), place)
+    elif data != other:
+        yield path, data, other
+
+
+def differing_settings(jobs: Jobs, paths: Iterable[str]) -> str:
+    """Return the settings by which files of the table were made, where others are planned now.
+
+    Verdicts, pictures and damaged files do not say their settings.
+    """
+    # Whatever differs from the paper's settings, in words, is told as itself.
+    alike = {"unlike_published": None}
+    told: dict[str, None] = {}
+    for path in paths:
+        step = jobs.steps[path]
+        if step.stage in SETTINGS_UNTOLD or not step.file.is_file():
+            continue
+        try:
+            found = read_record(step.file)
+            made = found["settings"] | {"seeds": format_seeds(found["seeds"])}
+        except Exception:
+            continue
+        now = step.settings | {"seeds": format_seeds(step.seeds)}
+        for key, *values in differing_keys(made | alike, now | alike):
+            there, here = (shorten(str(each), LONGEST_VALUE) for each in values)
+            told[f"{key} {there} in place of {here}"] = None
+    more = len(told) - MOST_SETTINGS
+    return ", ".join([*told][:MOST_SETTINGS]) + (f" and {more} more" if more > 0 else "")
+
+
+def note_on_replaced(jobs: Jobs, outputs: Iterable[str]) -> str:
+    """Return the sentence on files of other settings that a run replaces, if there are some.
+
+    `outputs` are those of all planned jobs.
+    """
+    there = list(filter(os.path.exists, outputs))
+    settings = differing_settings(jobs, (path for path in there if path in jobs.steps))
+    if not settings:
+        return ""
+    return (
+        f"{len(there)} file{'s' * (len(there) > 1)} here will be replaced, as they are of other"
+        f" settings: {settings}; to keep both, add `--directory FOLDER` to this command, which then"
+        " computes there"
+    )
+
+
+def refuse_other_settings(jobs: Jobs, studies: Iterable[str]) -> None:
+    """Refuse to compare results of other settings; an `InputError` names the settings."""
+    for name in studies:
+        behind = jobs.closure(jobs.studies[name].files.all)
+        if settings := differing_settings(jobs, sorted(path for path, _ in behind)):
+            raise InputError(
+                f"the results of {name} here are of other settings: {settings}; give this command"
+                " the settings that they were made with, replace them by"
+                f" `snakemake {name}` with the present settings, or add `--directory FOLDER`, which"
+                " keeps them and computes in another folder"
+            )

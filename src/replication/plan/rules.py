@@ -89,14 +89,13 @@ class RuleFunctions:
     """Function that completes the table by a page, if a path is that of one."""
     mark: Callable[[str, bool], Any]
     """Function that marks an input for Snakemake, if the outputs may stay or not."""
-    look: Callable[[dict[str, str]], bool]
-    """Function that says by their paths in the table whether planned outputs may stay."""
+    look: Callable[[list[str]], bool]
+    """Function that says whether planned outputs may stay."""
 
     def inputs(self, wildcards: Any) -> list[Any]:
         """Return the files that the job reads, each once."""
         steps = self._steps(wildcards)
-        outputs = _fill(self.rule.outputs, wildcards)
-        may_stay = self.look(dict(zip(outputs, steps, strict=False)))
+        may_stay = self.look(_fill(self.rule.outputs, wildcards)[: len(steps)])
         return [self.mark(path, may_stay) for path in _inputs_of(steps.values())]
 
     def key(self, wildcards: Any) -> list[str]:

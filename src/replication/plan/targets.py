@@ -39,9 +39,8 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     kind = ending.lower().removeprefix(".")
     files = {os.path.splitext(path)[0]: path for path in jobs.steps if not jobs.is_figure(path)}
     for study in jobs.studies.values():
-        page, scorecard = study.study.page, study.study.scorecard
-        files |= {os.path.splitext(path)[0]: path for path in (page, scorecard)}
-        files[f"report/{study.study.name}"] = page
+        page = study.study.page
+        files |= dict.fromkeys((page.removesuffix(".html"), f"report/{study.study.name}"), page)
     # A figure by the last part of its name, too; of two, that which has no other part.
     for figure in sorted(jobs.figures, key=lambda figure: "/" not in figure):
         path = f"figures/{figure}.{kind if kind in {*PICTURE_KINDS, 'csv'} else 'pdf'}"

@@ -55,7 +55,7 @@ def _verdicts(jobs: Jobs, root: Path, study: StudyJobs, claims: Sequence[str]) -
     judged = {
         claim: read_verdict(Path(path))
         for claim, path in paths.items()
-        if Path(path).is_file() and not jobs.is_made_otherwise(path, path)
+        if Path(path).is_file() and not jobs.is_made_otherwise(path)
     }
     kept = known_verdicts(root, study.study.name) if judged.keys() < {*claims} else {}
     found = {claim: judged.get(claim) or kept.get(claim) for claim in claims}

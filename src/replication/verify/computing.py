@@ -18,8 +18,7 @@ from replication.bundle.bundle import PAPER_SCALE, Bundle, reference_folder
 from replication.bundle.computed import dependencies, read_computed, settings_digests
 from replication.bundle.paper_scale import is_paper_scale, with_paper_scale
 from replication.plan.configuration import Configuration, configure
-from replication.plan.jobs import Jobs
-from replication.plan.other_settings import refuse_other_settings
+from replication.plan.jobs import Jobs, refuse_other_settings
 from replication.study.studies import Study
 
 Level = Literal["hash", "seed", "full"]

@@ -24,7 +24,7 @@ from replication.bundle.bundle import (
 from replication.bundle.computed import dependencies, due_runs, empty_bundle, read_computed
 from replication.bundle.judged import judge_study
 from replication.judge.scorecard import refuse_wrong_tables
-from replication.plan.other_settings import refuse_other_settings
+from replication.plan.jobs import refuse_other_settings
 from replication.plan.study_jobs import StudyJobs
 from replication.study.studies import Study
 from replication.verify.comparison import missing_parts

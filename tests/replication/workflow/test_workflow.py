@@ -184,8 +184,8 @@ def training_process(project: Template) -> int | None:
         except OSError:
             continue
         if folder == project.folder and b"replication.run.program" in words:
-            (order,) = json.loads((folder / words[-2].decode()).read_text())["orders"]
-            if order["stage"] == "runs" and not (folder / order["output"]).exists():
+            (step,) = json.loads((folder / words[-2].decode()).read_text())
+            if step["stage"] == "runs" and not (folder / step["outputs"][0]).exists():
                 return int(entry.name)
     return None
 
