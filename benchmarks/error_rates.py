@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import bdtrc, stdtr
 
-from replication.judge.corrections import correct_p_values
+from replication.judge.statistics import correct_p_values
 
 Floats = NDArray[np.float64]
 LEVEL = 0.05

@@ -10,7 +10,7 @@ from pathlib import Path
 from replication.bundle.bundle import PAPER_SCALE, Bundle, read_unchanged, reference_folder
 from replication.bundle.judged import judged_otherwise
 from replication.judge.abstract import joint_mark
-from replication.judge.wording import short_verdict
+from replication.judge.verdicts import short_verdict
 from replication.plan.configuration import Computation
 from replication.plan.jobs import differing_keys
 from replication.plan.study_jobs import StudyJobs

@@ -53,8 +53,7 @@ from replication.judge.abstract import (
     mark_sentences,
 )
 from replication.judge.templates import fill_template
-from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict
-from replication.judge.wording import short_verdict
+from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict, short_verdict
 from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
 from replication.study.claims import Statistical

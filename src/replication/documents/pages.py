@@ -19,8 +19,12 @@ from replication.documents.methods import methods_table
 from replication.documents.study_results import StudyResults, claim_links, study_page
 from replication.judge.abstract import MarkedSentence, abstract_lines, both_scales
 from replication.judge.statistics import mean_of, median_of
-from replication.judge.verdicts import HOLDING
-from replication.judge.wording import DECLARED_LATE, estimate_and_range, least_favourable
+from replication.judge.verdicts import (
+    DECLARED_LATE,
+    HOLDING,
+    estimate_and_range,
+    least_favourable_first,
+)
 from replication.study.claims import ERRATA, GROUPS, SHOWN, THEORY, Claim, Interval
 from replication.study.registry import AT_SCALE
 
@@ -71,7 +75,7 @@ def _claim_row(told: StudyResults, claim: Claim, is_disputed: bool) -> tuple[str
     verdict = told.verdicts.get(claim.id)
     counted = verdict.counted if verdict else []
     found, needed = estimate_and_range(counted, ESTIMATE)
-    which = f"{least_favourable(counted).cell}: " if len(counted) > 1 else ""
+    which = f"{least_favourable_first(counted)[0].cell}: " if len(counted) > 1 else ""
     count = f", {verdict.holding} of {len(counted)}" if verdict and counted else ""
     here = (
         verdict.verdict if verdict else "not tested"

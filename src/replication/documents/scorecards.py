@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from replication.base.markdown import Markdown, table
 from replication.documents.study_results import StudyResults, claim_links
-from replication.judge.verdicts import NOT_HOLDING, OUTCOMES, Verdict
-from replication.judge.wording import estimate_and_range, how_much
+from replication.judge.verdicts import NOT_HOLDING, OUTCOMES, Verdict, estimate_and_range, how_much
 from replication.study.claims import GROUPS, SHOWN, THEORY, Claim
 from replication.verify.receipts import COLUMNS
 

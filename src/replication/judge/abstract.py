@@ -11,8 +11,7 @@ from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown
 from replication.judge.judgement import sum_up
 from replication.judge.templates import fill_template, verdict_finder
-from replication.judge.verdicts import HOLDING, Outcome, Verdict
-from replication.judge.wording import DECLARED_LATE, short_verdict
+from replication.judge.verdicts import DECLARED_LATE, HOLDING, Outcome, Verdict, short_verdict
 from replication.study.claims import Claim
 from replication.study.registry import (
     UNJUDGED,
@@ -24,45 +23,39 @@ from replication.study.registry import (
     without_latex,
 )
 
-SentenceText = str
-"""The words of a sentence."""
 Link = Callable[[str, str | None], str]
 """Maker of Markdown from a claim's number, and from the study that judges it if not this one."""
-ERRATA_BESIDE = "Errata that touch it:"
-"""Words before the errata of a sentence."""
-DEPARTS_IN = "Departs from the paper in"
-"""Words before a departure in the regime."""
+ERRATA_BESIDE, DEPARTS_IN = "Errata that touch it:", "Departs from the paper in"
 OTHER_SCALE = "Settings of scale that are not the paper's:"
-"""Words before departures in scale."""
-LONGEST_LINE = 12
-"""Largest number of words of a plain line."""
+"""Words before the errata of a sentence, before its departures in the regime, and in scale."""
 REST_OPEN = ", the rest is open"
 """Remark on a sentence, see `MarkedSentence.is_rest_open`."""
-REST_IS_OPEN = {"holds", "open"}
-"""Decisions behind such a sentence."""
+LONGEST_LINE = 12
+"""Largest number of words of a plain line."""
 
 
 class MarkedSentence(NamedTuple):
-    """A sentence of an abstract with its mark."""
+    """A sentence of an abstract with its mark.
+
+    mark                 none if another study decides it whose verdicts are not at hand
+    verdicts             those on the claims that decide the sentence, in the order of the claims
+    claims_with_remarks  numbers of these claims with remarks, empty for one that simply holds
+    scales               scales at which the claims about training are judged, each once
+    plain                finding in a few words; empty if there is none, see `plain_line`
+    errata               verdicts on the errata that touch the sentence and do not decide it
+    departures           settings in which the deciding runs depart from the paper's
+    at_paper_scale       mark at the paper's scale in words; empty if no such run is kept
+    """
 
     sentence: Sentence
-    """Sentence of the abstract."""
     mark: Mark | None = None
-    """Mark of the sentence; none if another study decides it, and its verdicts are not at hand."""
     verdicts: Sequence[Verdict] = ()
-    """Verdicts on the claims that decide the sentence, in the order of the claims."""
     claims_with_remarks: Sequence[tuple[str, str]] = ()
-    """Numbers of these claims with remarks; a claim that simply holds has the empty remark."""
     scales: Sequence[str] = ()
-    """Scales at which the claims about training are judged, each once."""
     plain: str = ""
-    """Finding in a few words; empty if the sentence has none, or verdicts that it cites lack."""
     errata: Sequence[Verdict] = ()
-    """Verdicts on the errata that touch the sentence and do not decide it."""
     departures: Sequence[Departure] = ()
-    """Settings in which the deciding runs depart from the paper's."""
     at_paper_scale: str = ""
-    """Mark at the paper's scale in words; empty if no such run is kept."""
 
     @property
     def departures_in_regime(self) -> list[tuple[Departure, str]]:
@@ -74,13 +67,13 @@ class MarkedSentence(NamedTuple):
     def is_rest_open(self) -> bool:
         """True if the sentence holds in part, and everything else behind it is open."""
         decisions = [{item.decision for item in each.counted} for each in self.verdicts]
-        return (
-            self.mark == "in part"
-            and all(decisions)
-            and set[str]().union(*decisions) == REST_IS_OPEN
-        )
+        found = set[str]().union(*decisions)
+        return self.mark == "in part" and all(decisions) and found == {"holds", "open"}
 
 
+Elsewhere = Mapping[str, MarkedSentence]
+"""Marked sentences that the paper's other study decides, by their words."""
+NOWHERE: Elsewhere = MappingProxyType({})
 MARKS: dict[Mark, str] = {
     "holds": "all claims that decide the sentence hold",
     "in part": "some of the claims that decide it hold, or hold in part",
@@ -113,83 +106,68 @@ def mark_sentences(
     registry: Registry,
     sentences: Iterable[Sentence],
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
+    elsewhere: Elsewhere = NOWHERE,
 ) -> list[MarkedSentence]:
     """Return sentences of the registry's abstracts with their marks.
 
-    Verdicts are given by number of the claim; claims without one are not tested. `elsewhere` has
-    marked sentences that the paper's other study decides, by their words. The functions below take
-    the same.
+    Verdicts are given by number of the claim; claims without one are not tested. The functions
+    below take the same.
     """
     return [_mark_sentence(registry, each, verdicts, elsewhere) for each in sentences]
 
 
 def _mark_sentence(
-    registry: Registry,
-    sentence: Sentence,
-    verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[SentenceText, MarkedSentence],
+    registry: Registry, sentence: Sentence, verdicts: Mapping[str, Verdict], elsewhere: Elsewhere
 ) -> MarkedSentence:
     if sentence.study is not None:
         found = elsewhere.get(sentence.words, MarkedSentence(sentence, scales=[]))
         reasons = found.sentence.model_dump(include={"departs", "why"})
         return found._replace(sentence=sentence.model_copy(update=reasons))
-    claims = [claim for claim in registry.claims if claim.id in sentence.claims]
-    deciding = _verdicts_on(sentence.claims, verdicts, "not judged")
+    claims = {claim.id: claim for claim in registry.claims if claim.id in sentence.claims}
+    deciding, errata = (
+        {name: verdicts.get(name) or Verdict.without_evidence(name, "not judged") for name in names}
+        for names in (sentence.claims, sentence.errata)
+    )
     scales = dict.fromkeys(
-        registry.scale_of(claim, deciding[claim.id].seeds)
-        for claim in claims
-        if deciding[claim.id].comparisons
+        registry.scale_of(claim, deciding[name].seeds)
+        for name, claim in claims.items()
+        if deciding[name].comparisons
     )
     return MarkedSentence(
         sentence,
         sentence.mark or joint_mark([each.verdict for each in deciding.values()]),
         [*deciding.values()],
-        [(each.claim, _remark(each, claims)) for each in deciding.values()],
+        [(name, _remark(claims[name], each)) for name, each in deciding.items()],
         [*filter(None, scales)],
         plain_line(sentence.plain, verdicts),
-        [*_verdicts_on(sentence.errata, verdicts, "no test").values()],
+        [*errata.values()],
         registry.departures_of(sentence),
         registry.at_paper_scale.get(sentence.words, ""),
     )
 
 
-def _verdicts_on(
-    claims: Iterable[str], verdicts: Mapping[str, Verdict], reason: str
-) -> dict[str, Verdict]:
-    return {each: verdicts.get(each) or Verdict.without_evidence(each, reason) for each in claims}
-
-
-def _remark(verdict: Verdict, claims: Iterable[Claim]) -> str:
+def _remark(claim: Claim, verdict: Verdict) -> str:
     """Return how much of a claim holds if not all, and if it was declared late or answered."""
-    own = [each for each in claims if each.id == verdict.claim]
     remarks = {
         short_verdict(verdict): verdict.verdict not in HOLDING,
-        DECLARED_LATE: any(each.declared_late for each in own),
-        "the authors answer": any(each.answer for each in own),
+        DECLARED_LATE: claim.declared_late,
+        "the authors answer": claim.answer,
     }
     return "; ".join(words for words, is_said in remarks.items() if is_said)
 
 
 def plain_line(text: str | None, verdicts: Mapping[str, Verdict]) -> str:
-    """Return a plain line filled in; nothing if it is none, or `fill_line` refuses it."""
+    """Return a plain line filled in; none if it cites missing verdicts, or has over 12 words."""
+    words: list[str] = []
     # Under other settings a claim may have other comparisons than the line cites, or none.
     with suppress(InputError):
-        return fill_line(text, "plain", verdicts)
-    return ""
-
-
-def fill_line(text: str | None, where: str, verdicts: Mapping[str, Verdict]) -> str:
-    """Return a plain line; an InputError if it cites missing verdicts, or has over 12 words."""
-    words = fill_template(text or "", where, {"verdict": verdict_finder(verdicts.get)}).split()
-    if len(words) > LONGEST_LINE:
-        raise InputError(f"{where}: has more than {LONGEST_LINE} words: {' '.join(words)}")
-    return " ".join(words)
+        words = fill_template(text or "", "", {"verdict": verdict_finder(verdicts.get)}).split()
+    return " ".join(words) if len(words) <= LONGEST_LINE else ""
 
 
 def decided_sentences(
     papers: Iterable[tuple[Registry, Mapping[str, Verdict]]],
-) -> dict[SentenceText, MarkedSentence]:
+) -> dict[str, MarkedSentence]:
     """Return the marked sentences that studies decide themselves, by their words.
 
     Other studies of the same paper name such sentences as decided there. Every study is given by
@@ -205,9 +183,7 @@ def decided_sentences(
 
 
 def sentences_by_version(
-    registry: Registry,
-    verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
+    registry: Registry, verdicts: Mapping[str, Verdict], elsewhere: Elsewhere = NOWHERE
 ) -> dict[str, list[MarkedSentence]]:
     """Return `Registry.new_sentences` with their marks."""
     return {
@@ -217,19 +193,15 @@ def sentences_by_version(
 
 
 def count_marks(
-    registry: Registry,
-    verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
+    registry: Registry, verdicts: Mapping[str, Verdict], elsewhere: Elsewhere = NOWHERE
 ) -> dict[str, dict[Mark, int]]:
     """Return how many sentences of each version have each mark."""
-    found = {
-        each.version: [*mark_sentences(registry, each.sentences, verdicts, elsewhere)]
-        for each in registry.abstracts
-    }
-    return {
-        version: {mark: sum(each.mark == mark for each in sentences) for mark in MARKS}
-        for version, sentences in found.items()
-    }
+    counts = {}
+    for abstract in registry.abstracts:
+        found = mark_sentences(registry, abstract.sentences, verdicts, elsewhere)
+        marks = [each.mark for each in found]
+        counts[abstract.version] = {mark: marks.count(mark) for mark in MARKS}
+    return counts
 
 
 def departures_in_scale(found: Iterable[MarkedSentence]) -> str:
@@ -246,7 +218,7 @@ def both_scales(here: str, at_paper_scale: str) -> str:
 def abstract_lines(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
+    elsewhere: Elsewhere = NOWHERE,
     link: Link = lambda claim, _: claim,
 ) -> list[str]:
     """Return a paper's abstract as Markdown, a table for every version, see `sentences_by_version`.
@@ -265,18 +237,15 @@ def abstract_lines(
     ).splitlines()
 
 
-def _escape_bars(text: str) -> str:
-    return text.replace("|", r"\|")
+def _finalize(text: object) -> str:
+    return text if isinstance(text, Markdown) else escape_markdown(str(text))
 
 
 _ENVIRONMENT = Environment(
-    trim_blocks=True,
-    lstrip_blocks=True,
-    undefined=StrictUndefined,
-    finalize=lambda text: text if isinstance(text, Markdown) else escape_markdown(str(text)),
+    trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_finalize
 )
 _FILTERS: dict[str, Callable[..., str]] = {
-    "cell": _escape_bars,
+    "cell": lambda text: text.replace("|", r"\|"),
     "plain": without_latex,
     "smaller": departures_in_scale,
 }

@@ -1,26 +1,32 @@
 """Numbers of a claim's comparisons: the declared test of each, with uncorrected p values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.base.errors import InputError, UnmeasurableError
+from replication.base.errors import UnmeasurableError, WrongTableError
 from replication.judge.statistics import difference_of, mean_of, median_of, pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS
 from replication.study.claims import Bounds, Equivalence, Interval, Published, Statistical, Test
 from replication.study.evidence import words_of
 from replication.study.seeds import format_seeds
 
-Floats = NDArray[np.float64]
 Numbers = dict[str, Any]
 """Values of a `Comparison` by its field, and what a correction needs besides."""
 UNMEASURED = "unmeasured"
 """Name of the only column of evidence that could not be measured; its one value says why."""
 LARGEST = 1e150
 """Largest value of a seed, and 1 / `LARGEST` the smallest spread, whose squares a float64 holds."""
+COLUMNS: dict[type, tuple[list[str], list[str]]] = {
+    Bounds: (["cell"], ["value"]),
+    Published: (["cell"], ["value", "published"]),
+    Interval: (["cell", "seed"], ["value"]),
+    Equivalence: (["cell", "sample", "seed"], ["value"]),
+}
+"""Columns that tell rows apart, and columns of numbers, of the evidence of each kind of test."""
 
 
 class Judged(NamedTuple):
@@ -34,6 +40,14 @@ class Judged(NamedTuple):
     """Measured values, with the columns that the test states; or a table of `missing_evidence`."""
     robustness: Sequence[str] = ()
     """Texts in the names of comparisons that do not count."""
+
+    @property
+    def samples(self) -> list[pd.DataFrame]:
+        """Evidence of each sample of seeds; none for the theory."""
+        if "seed" not in self.evidence:
+            return []
+        by_sample = self.evidence.groupby("sample") if "sample" in self.evidence else ()
+        return [part for _, part in by_sample] or [self.evidence]
 
 
 def missing_evidence(reason: str) -> pd.DataFrame:
@@ -85,27 +99,14 @@ def without_diverged(
     return evidence.assign(value=values.mask(is_lost), diverged=where)
 
 
-def samples_of(evidence: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the evidence of each sample of seeds; none for the theory."""
-    if "seed" not in evidence:
-        return []
-    return [part for _, part in evidence.groupby("sample")] if "sample" in evidence else [evidence]
-
-
-def sample_sizes(evidence: pd.DataFrame) -> list[int]:
-    """Return the number of seeds of each sample; none for the theory."""
-    return [part["seed"].nunique() for part in samples_of(evidence)]
-
-
 def compare_cells(judged: Judged) -> list[Numbers]:
     """Return the numbers of each `Comparison`, with uncorrected p values or the decision.
 
     A cell that cannot be compared, as after a training that diverged, has the reason in place of
     numbers, under the name `UNMEASURED`.
 
-    Raises:
-        UnmeasurableError: if the claim could not be measured, or its evidence is too little.
-        InputError: if evidence lacks a column, or is not what the test is about.
+    An `UnmeasurableError` if the claim could not be measured, its evidence is too little, or it is
+    not the evidence that the test is about.
     """
     claim, test, evidence, robustness = judged
     if UNMEASURED in evidence:
@@ -136,25 +137,23 @@ def reasons_of(cells: Sequence[Numbers]) -> str:
 def _check_evidence(judged: Judged) -> None:
     """Refuse a table that the test cannot use, and seeds that do not suffice."""
     claim, test, evidence, _ = judged
-    _, keys, values = _KINDS[type(test)]
+    keys, values = COLUMNS[type(test)]
     try:
-        numbers = dict.fromkeys(values, float) | ({"seed": int} if "seed" in keys else {})
-        evidence.astype(numbers)
-        is_whole = bool(
-            evidence[keys].notna().all(axis=None) and not evidence.duplicated(keys).any()
-        )
+        evidence.astype(dict.fromkeys(values, float) | ({"seed": int} if "seed" in keys else {}))
+        has_keys = evidence[keys].notna().all(axis=None)
+        is_whole = bool(has_keys and not evidence.duplicated(keys).any())
     except (KeyError, TypeError, ValueError):
         is_whole = False
     if not is_whole:
-        raise InputError(
+        raise WrongTableError(
             f"claim {claim}: a test of the kind {test.kind} needs evidence with numbers in the"
             f" columns {', '.join(values)}, and one row for each {', '.join(keys)}"
         )
     if evidence.empty:
         raise UnmeasurableError("nothing was found to measure")
-    for part in samples_of(evidence):
+    for part in judged.samples:
         seeds = part.groupby("cell")["seed"].nunique()
-        if len(set(seeds)) > 1:
+        if (seeds != seeds.iloc[0]).any():
             raise UnmeasurableError("its comparisons have different numbers of seeds")
         if isinstance(test, Statistical) and seeds.iloc[0] < 2:
             raise UnmeasurableError(
@@ -164,15 +163,16 @@ def _check_evidence(judged: Judged) -> None:
 
 
 def _compare_cell(test: Test, rows: pd.DataFrame, where: str) -> Numbers:
-    compare, _, _ = _KINDS[type(test)]
+    if isinstance(test, Bounds | Published):
+        return _compare_value(test, rows.iloc[0], where)
     try:
-        if isinstance(test, Statistical):
-            _check_numbers(rows)
-        return compare(test, rows.sort_values("seed") if "seed" in rows else rows)
+        _check_numbers(rows)
+        ordered = rows.sort_values("seed")
+        if isinstance(test, Interval):
+            return _test_interval(test, ordered["value"].to_numpy(np.float64))
+        return _test_equivalence(test, ordered)
     except UnmeasurableError as error:
         return {UNMEASURED: f"'{rows['cell'].iloc[0]}' is not measured, as {error.message}"}
-    except InputError as error:
-        raise InputError(f"{where}: {error.message}") from error
 
 
 def _check_numbers(rows: pd.DataFrame) -> None:
@@ -198,37 +198,30 @@ def _lost_in_words(rows: pd.DataFrame) -> str:
     return " and ".join(reasons)
 
 
-def _compare_with_bounds(test: Bounds, rows: pd.DataFrame) -> Numbers:
-    return _check_range(float(rows["value"].item()), test.lower, test.upper)
-
-
-def _compare_with_published(test: Published, rows: pd.DataFrame) -> Numbers:
-    difference = float(rows["value"].item()) - float(rows["published"].item())
-    return _check_range(difference, -test.tolerance, test.tolerance)
-
-
-def _check_range(value: float, lower: float | None, upper: float | None) -> Numbers:
+def _compare_value(test: Bounds | Published, row: "pd.Series[Any]", where: str) -> Numbers:
+    value = float(row["value"])
+    lower, upper = (test.lower, test.upper) if isinstance(test, Bounds) else (None, None)
+    if isinstance(test, Published):
+        value -= float(row["published"])
+        lower, upper = -test.tolerance, test.tolerance
     if not np.isfinite(value):
-        raise InputError("is not a finite number")
-    inside = (lower is None or value >= lower) and (upper is None or value <= upper)
-    decision = "holds" if inside else "fails"
+        raise WrongTableError(f"{where}: is not a finite number")
+    is_inside = (lower is None or value >= lower) and (upper is None or value <= upper)
+    decision = "holds" if is_inside else "fails"
     return {"estimate": value, "lower": lower, "upper": upper, "decision": decision}
 
 
-def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
+def _test_interval(test: Interval, values: NDArray[np.float64]) -> Numbers:
+    """Return the numbers of a range, whose lower end has the sign 1 and whose upper end has -1."""
     matters = test.smallest_effect or 0.0
-    values = rows["value"].to_numpy(np.float64)
     is_median = test.center == "median"
     center = median_of(values) if is_median else mean_of(values)
+    p = {1: center.p_above, -1: center.p_below}
     bounds = {s: each for s, each in ((1, test.lower), (-1, test.upper)) if each is not None}
     needed = {sign: bound + sign * matters for sign, bound in bounds.items()}
+    against = [p[-sign](place - 2 * sign * matters) for sign, place in needed.items()]
     sign, bound = next(iter(bounds.items()))
-
-    def p(sign: int, place: float) -> float:
-        """Return p of the center lying above a place, or below it if the sign is -1."""
-        return center.p_above(place) if sign > 0 else center.p_below(place)
-
-    against = [p(-sign, place - 2 * sign * matters) for sign, place in needed.items()]
+    distances = values - bound
     numbers: Numbers = {
         "estimate": float(np.median(values) if is_median else values.mean()),
         "interval": center.interval,
@@ -236,13 +229,13 @@ def _test_interval(test: Interval, rows: pd.DataFrame) -> Numbers:
         "lower": needed.get(1),
         "upper": needed.get(-1),
         "bound": float(bound) if len(bounds) == 1 else None,
-        "effect": _standardised_distance(values, bound),
-        "p": max(p(*each) for each in needed.items()),
+        "effect": float(distances.mean() / distances.std(ddof=1)) if _differ(distances) else None,
+        "p": max(p[sign](place) for sign, place in needed.items()),
         "p_against": min(1, len(bounds) * min(against)),
     }
     if matters:
-        numbers["p_none"] = max(p(1, bound - matters), p(-1, bound + matters))
-        numbers["p_less"] = p(-sign, needed[sign])
+        numbers["p_none"] = max(p[1](bound - matters), p[-1](bound + matters))
+        numbers["p_less"] = p[-sign](needed[sign])
     return numbers
 
 
@@ -258,30 +251,12 @@ def _test_equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
         "ends": 2,
         "lower": -margin,
         "upper": margin,
-        "effect": difference * test.margin / margin if _seeds_differ(ours, paper) else None,
+        "effect": difference * test.margin / margin if _differ(ours, paper) else None,
         "p": apart.p_within(margin),
         "p_against": min(1, 2 * apart.p_beyond(margin)),
     }
 
 
-_KINDS: dict[type, tuple[Callable[[Any, pd.DataFrame], Numbers], list[str], list[str]]] = {
-    Bounds: (_compare_with_bounds, ["cell"], ["value"]),
-    Published: (_compare_with_published, ["cell"], ["value", "published"]),
-    Interval: (_test_interval, ["cell", "seed"], ["value"]),
-    Equivalence: (_test_equivalence, ["cell", "sample", "seed"], ["value"]),
-}
-"""Function, columns that tell rows apart, and columns of numbers of each kind of test."""
-
-
-def _standardised_distance(values: Floats, bound: float) -> float | None:
-    """Return the mean's distance from a bound in standard deviations of one seed, if they differ.
-
-    There is none if all seeds agree.
-    """
-    distances = values - bound
-    return float(distances.mean() / distances.std(ddof=1)) if _seeds_differ(distances) else None
-
-
-def _seeds_differ(*samples: Floats) -> bool:
-    """Say whether seeds differ by more than rounding."""
+def _differ(*samples: NDArray[np.float64]) -> bool:
+    """Say whether seeds differ by more than rounding; if not, there is no standardised effect."""
     return any(np.ptp(values) > 1e-12 * np.abs(values).max() for values in samples)

@@ -6,8 +6,8 @@ effect that matters, is the effect less than claimed? The verdict sums up the an
 or more say otherwise, and is *open* if the seeds do not suffice in any of them. A statement of the
 theory is one about all cases, so that it does not hold if one case is outside its range.
 
-Questions over seeds are corrected for many tests, see `corrections`: over the claims of a family,
-which are those of the paper that one figure shows, and within a claim where not all of its
+Questions over seeds are corrected for many tests, see `correct_p_values`: over the claims of a
+family, which are those of the paper that one figure shows, and within a claim where not all of its
 comparisons pass.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from replication.base.errors import InputError, UnmeasurableError, WrongTableError
+from replication.base.errors import UnmeasurableError
 from replication.base.strict import Strict
 from replication.judge.comparisons import (
     UNMEASURED,
@@ -27,10 +27,8 @@ from replication.judge.comparisons import (
     Numbers,
     compare_cells,
     reasons_of,
-    sample_sizes,
 )
-from replication.judge.corrections import correct_p_values
-from replication.judge.statistics import resolution
+from replication.judge.statistics import correct_p_values, resolution
 from replication.judge.verdicts import (
     FEWEST_SEEDS,
     PROBABILITY,
@@ -39,8 +37,8 @@ from replication.judge.verdicts import (
     Outcome,
     Verdict,
     comparisons_that_count,
+    summary_sentence,
 )
-from replication.judge.wording import summary_sentence
 from replication.study.claims import Bounds, Interval, Published, Statistical, Test
 
 QUESTIONS: dict[str, Decision] = {
@@ -75,34 +73,30 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     test cannot use, is not tested and counts for nothing in the correction of the others; so do
     comparisons for robustness, which are corrected within their claim.
     """
-    untested: dict[str, str] = {}
-    compared: dict[str, list[Numbers]] = {}
+    verdicts: dict[str, Verdict] = {}
+    compared: list[tuple[Judged, list[Numbers]]] = []
     for judged in family:
         try:
             cells = compare_cells(judged)
         except UnmeasurableError as error:
-            untested[judged.claim] = error.message
-        except InputError as error:
-            untested[judged.claim] = WrongTableError(error.message).message
+            verdicts[judged.claim] = Verdict.without_evidence(judged.claim, error.message)
         else:
             # What was lost answers no question; the others are corrected as if it had been asked.
             asked = {name: 1.0 for name in QUESTIONS if any(name in cell for cell in cells)}
-            compared[judged.claim] = [asked | cell for cell in cells]
-    tests = {judged.claim: judged.test for judged in family}
-    counted = [
-        (tests[claim], [cell for cell in cells if not cell["is_robustness"]])
-        for claim, cells in compared.items()
-    ]
-    _correct(counted)
-    for claim, cells in compared.items():
-        _correct([(tests[claim], [cell for cell in cells if cell["is_robustness"]])])
+            compared.append((judged, [asked | cell for cell in cells]))
+
+    def cells_of(*, are_robustness: bool) -> list[tuple[Test, list[Numbers]]]:
+        return [
+            (each.test, [cell for cell in cells if cell["is_robustness"] == are_robustness])
+            for each, cells in compared
+        ]
+
+    counted = cells_of(are_robustness=False)
+    for together in (counted, *([each] for each in cells_of(are_robustness=True))):
+        _correct(together)
     size = sum(any("p" in cell for cell in cells) for _, cells in counted)
-    return {
-        judged.claim: _verdict(judged, compared[judged.claim], size)
-        if judged.claim in compared
-        else Verdict.without_evidence(judged.claim, untested[judged.claim])
-        for judged in family
-    }
+    verdicts |= {each.claim: _verdict(each, cells, size) for each, cells in compared}
+    return {judged.claim: verdicts[judged.claim] for judged in family}
 
 
 def _correct(family: Sequence[tuple[Test, list[Numbers]]]) -> None:
@@ -110,12 +104,11 @@ def _correct(family: Sequence[tuple[Test, list[Numbers]]]) -> None:
 
     Each comparison keeps the factor by which a question's p grew, under the p's name and "grew".
     """
-    tested = [(test, cells) for test, cells in family if isinstance(test, Statistical)]
     for name in QUESTIONS:
         asked = [
             (test.level, found)
-            for test, cells in tested
-            if (found := [cell for cell in cells if name in cell])
+            for test, cells in family
+            if isinstance(test, Statistical) and (found := [cell for cell in cells if name in cell])
         ]
         p_values = [[cell[name] for cell in cells] for _, cells in asked]
         grown = correct_p_values(p_values, [level for level, _ in asked])
@@ -125,12 +118,12 @@ def _correct(family: Sequence[tuple[Test, list[Numbers]]]) -> None:
 
 
 def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verdict:
-    claim, test, evidence, _ = judged
-    samples = sample_sizes(evidence)
+    test = judged.test
+    samples = [part["seed"].nunique() for part in judged.samples]
     comparisons = [_comparison(test, cell) for cell in cells if UNMEASURED not in cell]
     counted = comparisons_that_count(comparisons)
     seeds, reached = min(samples, default=0), None
-    found, summary = outcome(test, comparisons), summary_sentence(comparisons)
+    found, summary = _outcome(test, counted), summary_sentence(comparisons)
     if isinstance(test, Statistical):
         if why := _too_few_seeds(seeds, counted):
             found, summary = "not tested", f"{why}; {summary}"
@@ -144,7 +137,7 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
         found = "in part" if found == "replicated" and is_less else found
         summary = f"{summary}; {lost}"
     return Verdict(
-        claim=claim, verdict=found, summary=summary, seeds=seeds, resolution=reached,
+        claim=judged.claim, verdict=found, summary=summary, seeds=seeds, resolution=reached,
         comparisons=comparisons,
     )  # fmt: skip
 
@@ -178,16 +171,13 @@ def _comparison(test: Test, cell: Numbers) -> Comparison:
     return Comparison(**known, **ends, confidence=confidence, decision=decision)
 
 
-def outcome(test: Test, comparisons: Sequence[Comparison]) -> Outcome:
-    """Return the verdict of comparisons of one claim, at least one of which counts."""
-    decisions = [item.decision for item in comparisons_that_count(comparisons)]
+def _outcome(test: Test, counted: Sequence[Comparison]) -> Outcome:
+    """Return the verdict of the comparisons of one claim that count, at least one."""
+    decisions = [item.decision for item in counted]
+    holding, undecided = decisions.count("holds"), decisions.count("open")
     if not isinstance(test, Statistical) and "fails" in decisions:
         return "does not hold"
-    summed = sum_up(
-        decisions.count("holds"),
-        len(decisions) - decisions.count("holds") - decisions.count("open"),
-        decisions.count("open"),
-    )
+    summed = sum_up(holding, len(decisions) - holding - undecided, undecided)
     if summed != "holds":
         return summed
     if isinstance(test, Bounds):

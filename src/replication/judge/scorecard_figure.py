@@ -1,11 +1,12 @@
 """The figure of the scorecard: the sentences of an abstract, and how far each of them holds."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from replication.judge.verdicts import AT_PAPER_SCALE, DECIDED_BY, Comparison, Verdict
+from replication.judge.verdicts import AT_PAPER_SCALE, DECIDED_BY, Comparison, Verdict, range_of
 from replication.study.contract import Figure
 from replication.study.registry import SCORECARD, Registry, Sentence, without_latex
 
@@ -29,60 +30,42 @@ class Scorecard(Figure):
     """Kind of the figure."""
 
 
-def sentences_of(registry: Registry) -> list[dict[str, Any]]:
-    """Return the sentences of all abstracts as plain data, each once.
-
-    These are version and words; the claims that decide the sentence, those without a test last; the
-    study, or the mark with its reason, if no claim decides it; the plain line and the claims with a
-    test that it cites, errata, and departures in the regime; with a second reference, lines that
-    tell its mark and its verdicts.
-    """
-    return [
-        {"version": version, **_sentence(registry, each)}
-        for version, sentences in registry.new_sentences.items()
-        for each in sentences
-    ]
+def registry_of_scorecard(registry: Registry) -> dict[str, Any]:
+    """Return a registry as plain data, without methods, and claims that no sentence names."""
+    sentences = [each for abstract in registry.abstracts for each in abstract.sentences]
+    named = {name for each in sentences for name in (*each.claims, *each.cited, *each.errata)}
+    claims = [claim for claim in registry.claims if claim.id in named]
+    part = registry.model_copy(update={"claims": claims, "methods": []})
+    return part.model_dump(mode="json", exclude_defaults=True)
 
 
-def _sentence(registry: Registry, sentence: Sentence) -> dict[str, Any]:
-    claims = {claim.id: claim for claim in registry.claims}
-    deciding = [] if sentence.mark else [claims[name] for name in sentence.claims]
-    told = registry.at_paper_scale
-    names = {sentence.words: "The sentence", **{name: name for name in sentence.claims}}
-    lines = [f"{called} {told[name]}" for name, called in names.items() if name in told]
-    departures = registry.departures_of(sentence)
-    return {
-        **sentence.model_dump(include={"words", "study", "mark", "why", "plain"}),
-        "claims": [
-            {
-                "claim": claim.id,
-                "says": claim.headline or claim.statement,
-                "late": claim.declared_late,
-                "is_tested": claim.test is not None,
-            }
-            for claim in sorted(deciding, key=lambda each: each.test is None)
-        ],
-        "cited": [name for name in sentence.cited if claims[name].test],
-        "errata": ", ".join(sentence.errata),
-        "departs": "; ".join(str(found) for found in departures if found.is_regime),
-        **({AT_PAPER_SCALE: "\n".join(lines)} if lines else {}),
-    }
-
-
-def claims_of_sentences(sentences: list[dict[str, Any]]) -> list[str]:
+def claims_of_scorecard(registry: Registry) -> list[str]:
     """Return the claims with a test that decide sentences or that plain lines cite, each once."""
-    named: dict[str, None] = {}
-    for each in sentences:
-        tested = [claim["claim"] for claim in each["claims"] if claim["is_tested"]]
-        named |= dict.fromkeys([*tested, *each["cited"]])
-    return [*named]
+    tested = {claim.id for claim in registry.claims if claim.test}
+    named = [
+        name
+        for sentences in registry.new_sentences.values()
+        for each in sentences
+        for name in (*([] if each.mark else each.claims), *each.cited)
+    ]
+    return [name for name in dict.fromkeys(named) if name in tested]
 
 
-def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]) -> "pd.DataFrame":
+def table(figure: Scorecard, *verdicts: Verdict, registry: dict[str, Any]) -> "pd.DataFrame":
+    """Return `table_of_verdicts`, given those on `claims_of_scorecard` and the plain registry."""
+    known = Registry.parse_json(json.dumps(registry), "registry")
+    return table_of_verdicts(known, {verdict.claim: verdict for verdict in verdicts})
+
+
+def table_of_verdicts(
+    registry: Registry,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[str, "MarkedSentence"] = MappingProxyType({}),
+) -> "pd.DataFrame":
     """Return one row per sentence, claim and comparison that counts.
 
-    The verdicts are those on `claims_of_sentences`, in this order. A claim that has no comparison,
-    and a sentence that has no claim, are one row without numbers.
+    A claim that has no comparison, and a sentence that has no claim, are one row without numbers.
+    `elsewhere` has marked sentences that the paper's other study decides, by their words.
 
     `distance` is that of the estimate from the end of the needed range; it is positive inside the
     range. Its unit is the smallest effect that counts, or half the width of a range with two ends.
@@ -93,69 +76,68 @@ def table(figure: Scorecard, *verdicts: Verdict, sentences: list[dict[str, Any]]
     """
     import pandas as pd
 
-    from replication.judge.abstract import plain_line
+    from replication.judge.abstract import plain_line, sentences_by_version
 
-    found = {verdict.claim: verdict for verdict in verdicts}
-    rows: list[dict[str, Any]] = []
-    for at, each in enumerate(sentences, 1):
-        own = {"version": each["version"], "sentence": at, "words": without_latex(each["words"])}
-        # Once for each sentence, as the table is a part of a page, which has to be small.
-        once = {name: each[name] for name in ("errata", "departs", AT_PAPER_SCALE) if name in each}
-        once["plain"] = plain_line(each["plain"], found)
-        first, *others = _sentence_rows(each, found)
-        rows += [own | once | first, *(own | row for row in others)]
-    added = [AT_PAPER_SCALE] * any(AT_PAPER_SCALE in each for each in sentences)
-    return pd.DataFrame(rows, columns=[*figure.columns, *added])
-
-
-def table_of_verdicts(
-    registry: Registry,
-    verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[str, "MarkedSentence"] = MappingProxyType({}),
-) -> "pd.DataFrame":
-    """Return the table of a paper's scorecard, from the verdicts of its reference.
-
-    `elsewhere` has marked sentences that the paper's other study decides, by their words.
-    """
-    sentences = sentences_of(registry)
-    for each in sentences:
-        if each["study"] and each["words"] in elsewhere:
-            each["mark"] = elsewhere[each["words"]].mark
-    given = [verdicts[claim] for claim in claims_of_sentences(sentences)]
-    return table(Scorecard(), *given, sentences=sentences)
-
-
-def _sentence_rows(
-    sentence: dict[str, Any], verdicts: dict[str, Verdict]
-) -> Iterator[dict[str, Any]]:
-    from replication.judge.abstract import joint_mark
-
-    if not sentence["claims"]:
-        study = sentence["study"]
-        says = sentence["why"] or f"This study decides the sentence: {study}."
-        yield {"mark": sentence["mark"] or f"{DECIDED_BY}{study}", "says": says}
-        return
-    judged = [
-        verdicts.get(claim["claim"]) or Verdict.without_evidence(claim["claim"], "no test")
-        for claim in sentence["claims"]
+    marked = [
+        (version, each)
+        for version, sentences in sentences_by_version(registry, verdicts, elsewhere).items()
+        for each in sentences
     ]
-    mark = joint_mark([each.verdict for each in judged])
-    for claim, verdict in zip(sentence["claims"], judged, strict=True):
-        own = claim | {
-            "mark": mark,
+    rows: list[dict[str, Any]] = []
+    for at, (version, each) in enumerate(marked, 1):
+        words = without_latex(each.sentence.words)
+        own = {"version": version, "sentence": at, "words": words, "mark": each.mark}
+        # Once for each sentence, as the table is a part of a page, which has to be small.
+        once = _limits(registry, each.sentence)
+        once["plain"] = plain_line(each.sentence.plain, verdicts)
+        first, *others = _rows(registry, each)
+        rows += [own | once | first, *(own | row for row in others)]
+    added = [AT_PAPER_SCALE] * any(AT_PAPER_SCALE in row for row in rows)
+    return pd.DataFrame(rows, columns=[*Scorecard.columns, *added])
+
+
+def _limits(registry: Registry, sentence: Sentence) -> dict[str, str]:
+    """Return the limits of a mark: errata, departures, and lines on the paper's scale, if any."""
+    told = registry.at_paper_scale
+    names = {sentence.words: "The sentence", **{name: name for name in sentence.claims}}
+    lines = [f"{called} {told[name]}" for name, called in names.items() if name in told]
+    departures = registry.departures_of(sentence)
+    return {
+        "errata": ", ".join(sentence.errata),
+        "departs": "; ".join(str(each) for each in departures if each.is_regime),
+        **({AT_PAPER_SCALE: "\n".join(lines)} if lines else {}),
+    }
+
+
+def _rows(registry: Registry, marked: "MarkedSentence") -> Iterator[dict[str, Any]]:
+    """Yield the rows of a sentence; claims without a test come last."""
+    sentence = marked.sentence
+    if sentence.study:
+        says = f"This study decides the sentence: {sentence.study}."
+        yield {"mark": marked.mark or f"{DECIDED_BY}{sentence.study}", "says": says}
+        return
+    if sentence.mark:
+        yield {"says": sentence.why}
+        return
+    claims = {claim.id: claim for claim in registry.claims}
+    for verdict in sorted(marked.verdicts, key=lambda each: claims[each.claim].test is None):
+        claim = claims[verdict.claim]
+        own = {
+            "claim": claim.id,
+            "says": claim.headline or claim.statement,
+            "late": claim.declared_late,
             "verdict": verdict.verdict,
             "holding": verdict.holding,
             "comparisons": len(verdict.counted),
             "seeds": verdict.seeds,
         }
-        for row in [_comparison_row(item) for item in verdict.counted] or [{}]:
+        for row in [*map(_comparison_row, verdict.counted)] or [{}]:
             yield own | row
 
 
 def _comparison_row(item: Comparison) -> dict[str, Any]:
     row = item.model_dump(include={"cell", "decision", "estimate", "lower", "upper"})
-    lower = -math.inf if item.lower is None else item.lower
-    upper = math.inf if item.upper is None else item.upper
+    lower, upper = range_of(item)
     middle, is_range = (lower + upper) / 2, math.isfinite(upper - lower)
     if is_range:
         unit = (upper - lower) / 2

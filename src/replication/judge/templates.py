@@ -34,8 +34,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from replication.base.errors import InputError
 from replication.figures.typeset import number
-from replication.judge.verdicts import Verdict
-from replication.judge.wording import short_verdict
+from replication.judge.verdicts import Verdict, short_verdict
 
 WORDS = [
     "zero",

@@ -14,8 +14,8 @@ from replication.base.provenance import digest
 from replication.base.strict import Strict, shorten, unknown_key
 from replication.judge.scorecard_figure import (
     Scorecard,
-    claims_of_sentences,
-    sentences_of,
+    claims_of_scorecard,
+    registry_of_scorecard,
 )
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.keys_in_files import checksum_file
@@ -203,9 +203,8 @@ class StudySteps:
             cells = self._jobs.varied_cells
             reads = [Input(self._jobs.varied_verdict(*cell), "verdict") for cell in cells]
         elif isinstance(figure, Scorecard):
-            sentences = sentences_of(self._jobs.registry)
-            uses = {"sentences": sentences}
-            reads = self._verdicts(claims_of_sentences(sentences))
+            uses = {"registry": registry_of_scorecard(self._jobs.registry)}
+            reads = self._verdicts(claims_of_scorecard(self._jobs.registry))
         settings = {"figure": figure.model_dump(mode="json", exclude={"published"}), "uses": uses}
         path = self._jobs.table(name)
         step = _step(path, "table", type(figure).__module__, "table", settings, reads)

@@ -4,8 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from replication.figures.typeset import number
-from replication.judge.verdicts import NOT_HOLDING, Comparison, Verdict
-from replication.judge.wording import estimate_and_range, least_favourable_first
+from replication.judge.verdicts import (
+    NOT_HOLDING,
+    Comparison,
+    Verdict,
+    estimate_and_range,
+    least_favourable_first,
+)
 from replication.plan.study_jobs import StudyJobs
 from replication.report.forest import Axis
 from replication.study.claims import SHOWN, THEORY, Claim

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from replication.base.tables import read_csv
 from replication.judge.scorecard import read_verdict
-from replication.judge.verdicts import OUTCOMES
-from replication.judge.wording import short_verdict
+from replication.judge.verdicts import OUTCOMES, short_verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.report.claims import figure_of

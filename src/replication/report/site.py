@@ -17,7 +17,7 @@ from replication.bundle.bundle import read_verdicts, reference_folder
 from replication.bundle.paper_scale import with_paper_scale
 from replication.documents.methods import method_value
 from replication.figures.typeset import number, typeset
-from replication.judge import abstract, verdicts, wording
+from replication.judge import abstract, verdicts
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import Configuration, configuration_type
 from replication.plan.costs import Costs
@@ -69,7 +69,6 @@ def page_environment() -> Environment:
         "marking": abstract,
         "number": number,
         "judging": verdicts,
-        "wording": wording,
         "policy_hash": policy_hash,
     }
     environment.filters |= {

@@ -20,9 +20,7 @@ from replication.judge.abstract import (
     plain_line,
     sentences_by_version,
 )
-from replication.judge.scorecard_figure import sentences_of
-from replication.judge.verdicts import Comparison, Verdict
-from replication.judge.wording import short_verdict
+from replication.judge.verdicts import Comparison, Verdict, short_verdict
 from replication.study.claims import Claim
 from replication.study.registry import Departure, Registry, without_latex
 
@@ -349,14 +347,6 @@ def test_neither_marks_of_latex_nor_a_reason_make_another_sentence():
         {"version": "v1", "sentences": [first]}, {"version": "v2", "sentences": [again]}
     )
     assert sentences_by_version(paper, {})["v2, where its words are others"] == []
-    assert [each["version"] for each in sentences_of(paper)] == ["v1"]
-
-
-@pytest.mark.parametrize("paper", PAPERS, ids=[paper.title for paper in PAPERS])
-def test_a_scorecard_has_the_sentences_of_the_table(paper):
-    marked = sentences_by_version(paper, {})
-    shown = [(version, each.sentence.words) for version, rows in marked.items() for each in rows]
-    assert [(each["version"], each["words"]) for each in sentences_of(paper)] == shown
 
 
 @pytest.mark.parametrize("study", ["nowhere", "own", "undecided"])

@@ -9,10 +9,9 @@ from pydantic import TypeAdapter
 
 from replication.base.errors import WRONG_TABLE
 from replication.judge.comparisons import Judged, missing_evidence
-from replication.judge.corrections import correct_p_values
 from replication.judge.judgement import judge, sum_up
-from replication.judge.statistics import mean_of, median_of, resolution
-from replication.judge.wording import how_much
+from replication.judge.statistics import correct_p_values, mean_of, median_of, resolution
+from replication.judge.verdicts import how_much
 from replication.study.claims import Test
 
 

@@ -8,13 +8,14 @@ from replication.figures.drawn_numbers import unknown_marks
 from replication.figures.style import set_style
 from replication.judge.scorecard_figure import (
     Scorecard,
-    claims_of_sentences,
+    claims_of_scorecard,
     draw,
-    sentences_of,
+    registry_of_scorecard,
     table,
+    table_of_verdicts,
 )
 from replication.judge.verdicts import Comparison, Verdict
-from replication.study.registry import SCORECARD, Registry
+from replication.study.registry import SCORECARD, Departure, Registry
 
 FIGURE = Scorecard()
 
@@ -29,25 +30,45 @@ def verdict(claim, *comparisons, outcome="replicated", seeds=8):
     )
 
 
-def sentence(
-    *claims, words="It works.", untested=(), study=None, mark=None, why=None, version="v1",
-    late=(), plain=None, cited=(), errata="", departs="",
-):  # fmt: skip
-    return {
-        "version": version, "words": words,
-        "claims": [
-            {"claim": claim, "says": f"{claim} says so.", "late": claim in late,
-             "is_tested": claim in claims}
-            for claim in (*claims, *untested)
-        ],
-        "study": study, "mark": mark, "why": why, "plain": plain, "cited": [*cited],
-        "errata": errata, "departs": departs,
+CLAIM = {"where": "Theorem 1", "quote": {"words": "It works.", "place": "Theorem 1"}}
+JUDGED = {
+    "quantity": "Value", "expected": "above 0", "evidence": "a.b", "why": "As said.",
+    "test": {"kind": "interval", "lower": 0, "level": 0.025},
+}  # fmt: skip
+
+
+def sentence(*claims, words="It works.", version="v1", **keys):
+    return {"words": words, "claims": [*claims], "version": version, **keys}
+
+
+def registry(*sentences, untested=(), late=(), errata=(), **keys):
+    """One with these sentences, each with its version, and all claims that they name."""
+    versions = {each["version"]: [] for each in sentences}
+    for each in sentences:
+        versions[each["version"]].append({k: v for k, v in each.items() if k != "version"})
+    names = dict.fromkeys(name for each in sentences for name in each["claims"])
+    claims = [
+        CLAIM
+        | {"id": name, "statement": "Long.", "headline": f"{name} says so."}
+        | ({"not_tested": "No data."} if name in untested else JUDGED)
+        | {"declared_late": name in late}
+        for name in names
+    ]
+    claims += [
+        CLAIM | {"id": name, "kind": "erratum", "statement": "2 is 3.", "not_tested": "Plain."}
+        for name in errata
+    ]
+    parts = {
+        "abstracts": [{"version": name, "sentences": own} for name, own in versions.items()],
+        "title": "A paper", "authors": "A. Author", "venue": "Here", "figures": {},
+        "methods": [], "claims": claims, **keys,
     }  # fmt: skip
+    return Registry.parse(parts, "registry")
 
 
 def distances(*, low=None, high=None, **changes):
     said = verdict("T1", comparison(low=low, high=high, **changes))
-    row = table(FIGURE, said, sentences=[sentence("T1")]).iloc[0]
+    row = table_of_verdicts(registry(sentence("T1")), {"T1": said}).iloc[0]
     return [row["distance"], row["low"], row["high"]]
 
 
@@ -88,8 +109,9 @@ def test_a_claim_without_a_unit_has_no_place(numbers):
 
 def test_no_effect_has_a_place_where_a_direction_is_claimed():
     direction, equal = (numbers for numbers, _ in list(DIRECTIONS.values())[::3])
-    said = [verdict("T1", comparison(**direction), comparison(**equal))]
-    assert [*table(FIGURE, *said, sentences=[sentence("T1")])["no_effect"].fillna(0)] == [-1, 0]
+    said = verdict("T1", comparison(**direction), comparison(**equal))
+    found = table_of_verdicts(registry(sentence("T1")), {"T1": said})
+    assert [*found["no_effect"].fillna(0)] == [-1, 0]
 
 
 def whole_table():
@@ -108,26 +130,29 @@ def whole_table():
     unmeasured = Verdict.without_evidence("T5", "no data")
     bare = verdict("T7", comparison("fails", estimate=16.5, upper=1.0, bound=1, low=16, high=17),
                    outcome="does not hold")  # fmt: skip
-    sentences = [
+    paper = registry(
         sentence("T1", "T2", "T3", words="It $works and scans_\\emph{all} tokens of a text."),
         sentence(
             "T4",
+            "T6",
             "T5",
             words="It snaps.",
-            untested=["T6"],
-            late=["T4"],
-            errata="E1, E2",
+            errata=["E1", "E2"],
             plain='{{ verdict("T1").comparisons[0].estimate | number }} times',
-            cited=["T1"],
-            departs="momentum: 0 instead of 0.9",
         ),
         sentence("T4", "T7", words="It snaps again.", version="v2"),
         sentence(words="It is fast.", mark="not tested", why="No time.", version="v2"),
         sentence(words="It is new.", mark="no empirical statement", why="Praise.", version="v2"),
         sentence(words="On text, too.", study="text", version="v2"),
-    ]
-    assert claims_of_sentences(sentences) == ["T1", "T2", "T3", "T4", "T5", "T7"]
-    return table(FIGURE, held, *proved, lost, unmeasured, bare, sentences=sentences)
+        untested=["T6"],
+        late=["T4"],
+        errata=["E1", "E2"],
+    )
+    momentum = Departure("momentum", ("0",), "0.9", is_regime=True)
+    paper = paper.model_copy(update={"departures": {"T5": [momentum]}})
+    assert claims_of_scorecard(paper) == ["T1", "T2", "T3", "T4", "T5", "T7"]
+    given = (held, *proved, lost, unmeasured, bare)
+    return table(FIGURE, *given, registry=registry_of_scorecard(paper))
 
 
 def test_a_row_is_a_comparison_that_counts_and_every_sentence_has_its_mark():
@@ -168,9 +193,8 @@ def test_estimates_far_away_have_a_place_and_a_long_text_is_cut():
     near, far = (
         comparison(estimate=at, low=at, high=at, lower=0.5, bound=0) for at in (1.0, 500.0)
     )
-    said = sentence("T1")
-    said["claims"][0]["says"] = "as long as it is " * 20
-    drawing = draw(FIGURE, table(FIGURE, verdict("T1", near, far), sentences=[said]))
+    found = table_of_verdicts(registry(sentence("T1")), {"T1": verdict("T1", near, far)})
+    drawing = draw(FIGURE, found.assign(says="as long as it is " * 20))
     (points,) = (axes.collections[-1] for axes in drawing.axes[1:] if axes.collections)
     low, high = drawing.axes[0].get_xlim()
     assert [low < place < high for place in points.get_offsets()[:, 0]] == [True, True]
@@ -179,47 +203,25 @@ def test_estimates_far_away_have_a_place_and_a_long_text_is_cut():
 
 
 def test_each_sentence_stands_once():
-    empirical = {"words": r"It \emph{works}.", "claims": ["T1", "T2"]}
-    plain = {"words": "It is new.", "mark": "no empirical statement", "why": "Praise."}
-    claim = {
-        "kind": "claim", "where": "Theorem 1", "statement": "It works.", "quote": {
-            "words": "It works.", "place": "Theorem 1"},
-    }  # fmt: skip
-    judged = {
-        "quantity": "Value", "expected": "above 0", "evidence": "a.b", "data": [],
-        "test": {"kind": "bounds", "lower": 0}, "why": "As said.", "checked_by": ["test_a.test_b"],
-    }  # fmt: skip
-    registry = Registry.parse(
-        {
-            "abstracts": [
-                {"version": "v1", "sentences": [plain, empirical]},
-                {"version": "v2", "sentences": [empirical]},
-            ],
-            "title": "A paper", "authors": "A. Author", "venue": "Here", "figures": {},
-            "methods": [],
-            "claims": [
-                {"id": "T1", **claim, **judged}, {"id": "T2", **claim, "not_tested": "No data."},
-            ],
-        },
-        "registry",
-    )  # fmt: skip
-    silent, found = sentences_of(registry)
-    assert (silent["mark"], silent["why"]) == ("no empirical statement", "Praise.")
-    assert found["words"] == r"It \emph{works}."
-    assert table(FIGURE, verdict("T1"), sentences=[found])["words"].iloc[0] == "It works."
-    assert found["version"] == "v1"
-    assert found["claims"] == [
-        {"claim": claim, "says": "It works.", "late": False, "is_tested": claim == "T1"}
-        for claim in ("T1", "T2")
-    ]
-    assert SCORECARD in registry.figures
+    empirical = sentence("T1", "T2", words=r"It \emph{works}.")
+    plain = sentence(words="It is new.", mark="no empirical statement", why="Praise.")
+    paper = registry(plain, empirical, empirical | {"version": "v2"}, untested=["T2"])
+    found = table(FIGURE, verdict("T1"), registry=registry_of_scorecard(paper))
+    assert [*found["mark"]] == ["no empirical statement", "in part", "in part"]
+    assert [*found["says"]] == ["Praise.", "T1 says so.", "T2 says so."]
+    assert [*found["words"].iloc[1:]] == ["It works."] * 2
+    assert [*found["version"]] == ["v1"] * 3
+    assert [*found["late"].iloc[1:]] == [False, False]
+    assert claims_of_scorecard(paper) == ["T1"]
+    assert SCORECARD in paper.figures
 
 
 def test_lines_on_the_papers_scale_stand_below_a_sentence_each_claim_once():
-    told = {"at_paper_scale": "The sentence at the paper's scale: open\nT1 at the paper's scale"}
-    sentences = [sentence("T1") | told, sentence("T1", words="Again.") | told]
+    told = "at the paper's scale"
+    lines = {"It works.": f"{told}: open", "Again.": f"{told}: open", "T1": told}
+    paper = registry(sentence("T1"), sentence("T1", words="Again."), at_paper_scale=lines)
     judged = verdict("T1", comparison(low=0.75, high=1.25, lower=0.5, bound=0))
-    made = table(FIGURE, judged, sentences=sentences)
+    made = table_of_verdicts(paper, {"T1": judged})
     assert [*made.columns] == [*Scorecard.columns, "at_paper_scale"]
     texts = [text.get_text() for axes in draw(FIGURE, made).axes for text in axes.texts]
     assert texts.count("The sentence at the paper's scale: open") == 2

@@ -10,10 +10,11 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
 from replication.base.errors import InputError, UnmeasurableError
-from replication.judge.corrections import correct_p_values, hochberg
 from replication.judge.statistics import (
     add_intervals,
+    correct_p_values,
     difference_of,
+    hochberg,
     mean_of,
     median_of,
     pooled_std,
