@@ -10,7 +10,7 @@ from matplotlib.collections import PathCollection
 from tables import SETTINGS, STUDY, T_MAX, accuracy, exponents
 
 from replication.base.tables import read_csv
-from replication.documents.figure_texts import CitedFigure
+from replication.documents.texts import cite_figure
 from replication.figures.drawn_numbers import unknown_marks
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -200,8 +200,8 @@ def test_the_caption_tells_the_best_that_was_tried_from_what_is_used(changes, sa
     configured = configure({STUDY.name: {"experiments": changes}}, studies)
     parts = Jobs.of(configured, studies).studies[STUDY.name]
     reference = read_csv(STUDY.folder.parents[2] / REFERENCE / "tuning.csv", ())
-    shown = CitedFigure.of(parts, "tuning", reference, {}.get)
-    assert shown.cite(parts.registry.figures["tuning"]).caption.endswith(said)
+    text = parts.registry.figures["tuning"]
+    assert cite_figure(parts, "tuning", text, reference, {}.get).caption.endswith(said)
 
 
 def test_all_steps_may_be_kept():

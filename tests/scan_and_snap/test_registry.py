@@ -15,8 +15,7 @@ from settings_of_the_paper import REGISTRY, STUDY
 
 from replication.base.errors import InputError
 from replication.base.yaml_files import read_yaml
-from replication.documents.pages import claims_page
-from replication.documents.study_results import StudyResults
+from replication.documents.pages import StudyResults, claims_page
 from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs

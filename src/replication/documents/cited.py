@@ -30,7 +30,8 @@ Numbers that were measured by hand stand between the comments `{# measured by CO
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,11 @@ from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.base.places import PROJECT
 from replication.bundle.bundle import figure_path
-from replication.documents.scorecards import claim_lines, count_lines, reproduction_lines
-from replication.documents.study_results import StudyResults, claim_links, study_page
-from replication.documents.typed_numbers import typed_numbers_in_document
+from replication.documents.pages import StudyResults, claim_links, is_contested, study_page
+from replication.documents.texts import typed_numbers_in_document
 from replication.judge.abstract import (
     MARKS,
+    Link,
     MarkedSentence,
     abstract_lines,
     count_marks,
@@ -53,10 +54,18 @@ from replication.judge.abstract import (
     mark_sentences,
 )
 from replication.judge.templates import fill_template
-from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Verdict, short_verdict
+from replication.judge.verdicts import (
+    FEWEST_SEEDS,
+    OUTCOMES,
+    PROBABILITY,
+    Verdict,
+    estimate_and_range,
+    how_much,
+    short_verdict,
+)
 from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
-from replication.study.claims import Statistical
+from replication.study.claims import GROUPS, Claim, Statistical
 from replication.study.datasets import Dataset, dataset_folders, find_datasets
 from replication.study.registry import without_latex
 from replication.study.studies import find_studies
@@ -67,14 +76,16 @@ from replication.verify.differences import (
     STANDARD_ERRORS,
 )
 from replication.verify.power import CLAIM_HEADER, claim_rows
+from replication.verify.receipts import COLUMNS
 
-SUFFIX = ".jinja"
 FRONT = "---\n"
 """Beginning of a document that has metadata in YAML before its text."""
 FOLDERS = ("", "config/", "docs/**/")
 """Folders, besides those of studies, whose documents may be templates."""
 GALLERY = "docs/gallery"
 """Folder of the pictures that documents show."""
+HEADER = ("claim", "verdict", "how much", "found", "needed", "what is measured", "id")
+"""Columns of the tables of claims."""
 RULES = {
     "level": Statistical.model_fields["level"].default,
     "fewest_seeds": FEWEST_SEEDS,
@@ -95,17 +106,18 @@ def cited_documents(
     `sent_in` has reproductions by others, `jobs` is the table of all jobs. An `InputError` if a
     template cites a value that is missing.
     """
-    made = {}
-    for path in templates():
-        document = str(path.with_suffix(""))
-        known = Citable(document, own_first(studies, path), sent_in, jobs).by_name()
-        made[document] = fill_document(path, known)
-    return made
+    paths = {str(path.with_suffix("")): path for path in templates()}
+    return {
+        document: fill_document(path, Citable(document, studies, sent_in, jobs).by_name())
+        for document, path in paths.items()
+    }
 
 
-def own_first(studies: list[StudyResults], path: Path) -> list[StudyResults]:
-    """Return all studies; that in whose folder a document lies comes first."""
-    return sorted(studies, key=lambda told: told.name not in path.parts)
+def templates() -> Iterator[Path]:
+    """Yield the path of every template, relative to the project's folder."""
+    studies = (f"{study.folder.relative_to(PROJECT)}/" for study in find_studies().values())
+    for folder in (*FOLDERS, *studies):
+        yield from sorted(Path().glob(f"{folder}*.md.jinja"))
 
 
 def refuse_typed_numbers() -> None:
@@ -130,13 +142,6 @@ def fill_document(path: Path, known: Mapping[str, Any]) -> str:
     return f"<!-- {made} -->\n\n{text}\n"
 
 
-def templates() -> Iterator[Path]:
-    """Yield the path of every template, relative to the project's folder."""
-    studies = (f"{study.folder.relative_to(PROJECT)}/" for study in find_studies().values())
-    for folder in (*FOLDERS, *studies):
-        yield from sorted(Path().glob(f"{folder}*.md{SUFFIX}"))
-
-
 class Citable:
     """The results that one document can cite; its public names are those of templates."""
 
@@ -147,25 +152,34 @@ class Citable:
         sent_in: Sequence[tuple[str, ...]],
         jobs: Jobs,
     ) -> None:
-        """Take the document's path; of equal names, those of an earlier study count."""
-        self._document, self._studies, self._sent_in, self._jobs = document, studies, sent_in, jobs
-        self._kept = {told.name: told for told in studies if told.reference}
+        """Take the document's path; of equal names, those of the study in its folder count."""
+        own_first = sorted(studies, key=lambda each: each.name not in Path(document).parts)
+        self._document, self._sent_in, self._jobs = document, sent_in, jobs
+        self._studies = {each.name: each for each in own_first}
+        self._kept = [each for each in own_first if each.reference]
+        self.project = read_citation_file(Path())
+        self.site = str(self.project.get("url", ""))
 
     def by_name(self) -> dict[str, Any]:
         """Return everything that a document can cite, by name."""
-        functions = [name for name in vars(Citable) if name[0] != "_" and name != "by_name"]
-        project = read_citation_file(Path())
+        names = (name for name in dir(self) if name[0] != "_" and name != "by_name")
+        return RULES | {name: getattr(self, name) for name in names}
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Numbers of all figures, by their paths below `figures/`, without ending."""
         return {
-            **{name: getattr(self, name) for name in functions},
-            **RULES,
-            "tables": self._tables(),
-            "settings": {
-                name: told.jobs.settings.model_dump(mode="json")
-                for name, told in self._kept.items()
-            },
-            "project": project,
-            "site": str(project.get("url", "")),
+            each.jobs.table(name).removeprefix("figures/").removesuffix(".csv"): found[path]
+            for each in self._kept
+            if each.reference and (found := each.reference.tables)
+            for name in each.jobs.figures
+            if (path := figure_path(name)) in found
         }
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Default settings of the studies, as plain data."""
+        return {each.name: each.jobs.settings.model_dump(mode="json") for each in self._kept}
 
     def verdict(self, name: str) -> Verdict:
         """Return the verdict on a claim of the own study, or of the study before it: `mine/T1`."""
@@ -176,33 +190,32 @@ class Citable:
         said = []
         for name in names:
             study, verdict = self._find(name)
-            claims = self._kept[study].jobs.registry.claims
+            claims = study.jobs.registry.claims
             late = any(each.declared_late for each in claims if each.id == verdict.claim)
-            link = claim_links(self._document, study)(verdict.claim, None)
+            link = self._link(study)(verdict.claim, None)
             said.append(f"{link}: {short_verdict(verdict, late=late)}")
         return "; ".join(said)
 
     def pictures(self, study: str, *names: str) -> str:
         """Return links to pictures of the gallery."""
-        (told,) = self._named(study)
-        folder = Path(GALLERY, *Path(told.jobs.study.figures).parts[1:])
-        there = self._path_to(folder)
+        (found,) = self._named(study)
+        there = self._path_to(Path(GALLERY, *Path(found.jobs.study.figures).parts[1:]))
         return ", ".join(f"[`{name}`]({there}/{name}.png)" for name in names)
 
     def abstract(self, study: str) -> str:
         """Return an abstract with its marks."""
-        (told,) = self._named(study)
-        link = claim_links(self._document, study)
-        return "\n".join(abstract_lines(told.jobs.registry, told.verdicts, self._elsewhere(), link))
+        (found,) = self._named(study)
+        known = found.jobs.registry, found.verdicts, self._elsewhere()
+        return "\n".join(abstract_lines(*known, self._link(found)))
 
     def abstracts(self, *studies: str) -> str:
         """Return the number of sentences by mark, paper and version, as a table."""
         rows: dict[str, tuple[str, ...]] = {}
-        for told in filter(_is_of_a_paper, self._named(*studies)):
-            page = self._path_to(Path(study_page(told.name, "claims")))
-            counts = count_marks(told.jobs.registry, told.verdicts, self._elsewhere())
+        for each in filter(_is_of_a_paper, self._named(*studies)):
+            page = self._path_to(Path(study_page(each.name, "claims")))
+            counts = count_marks(each.jobs.registry, each.verdicts, self._elsewhere())
             for version, marks in counts.items():
-                words = f"[`{told.name}`]({page}#the-abstract), {escape_markdown(version)}"
+                words = f"[`{each.name}`]({page}#the-abstract), {escape_markdown(version)}"
                 # A paper's other study has the same abstract.
                 row = (Markdown(words), *(str(count or "") for count in marks.values()))
                 rows.setdefault(version, row)
@@ -211,38 +224,73 @@ class Citable:
     def refuted(self, *studies: str) -> str:
         """Return the sentences of abstracts that do not hold, as a list."""
         papers = filter(_is_of_a_paper, self._named(*studies))
-        return "\n".join(line for told in papers for line in refuted_lines(told, self._document))
+        return "\n".join(line for each in papers for line in refuted_lines(each, self._link(each)))
 
     def headlines(self, *studies: str) -> str:
         """Return the claims that stand for the others, as a table."""
-        return "\n".join(claim_lines(self._named(*studies), self._document, are_headlines=True))
+        return self._claims(studies, lambda claim, _: claim.headline)
 
     def not_holding(self, *studies: str) -> str:
         """Return the claims of papers that hold in part, do not hold or are open, as a table."""
-        return "\n".join(claim_lines(self._named(*studies), self._document, are_headlines=False))
+        return self._claims(
+            studies,
+            lambda claim, verdict: claim.statement if is_contested(claim, verdict) else None,
+        )
+
+    def _claims(
+        self, studies: tuple[str, ...], tell: Callable[[Claim, Verdict], str | None]
+    ) -> str:
+        """Return a table of the claims of studies about which there is something to tell."""
+        rows = []
+        for study in self._named(*studies):
+            for claim in study.jobs.registry.claims:
+                verdict = study.verdicts.get(claim.id)
+                if not verdict or not (words := tell(claim, verdict)):
+                    continue
+                rows.append(
+                    (
+                        f"{words} The authors: {claim.answer}" if claim.answer else words,
+                        Markdown(f"**{verdict.verdict}**"),
+                        how_much(verdict.comparisons),
+                        *estimate_and_range(verdict.comparisons, "{:.3g}".format),
+                        str(claim.quantity),
+                        self._link(study)(claim.id, None),
+                    )
+                )
+        return "\n".join(table(HEADER, rows))
 
     def counts(self, *studies: str) -> str:
         """Return the number of claims by group and verdict, as a table."""
-        return "\n".join(count_lines(self._named(*studies)))
+        found = Counter(
+            (claim.group, verdict.verdict if verdict else "not tested")
+            for study in self._named(*studies)
+            if study.reference
+            for claim in study.jobs.registry.claims
+            for verdict in [study.verdicts.get(claim.id)]
+        )
+        rows = [(group, *(str(found[group, each] or "") for each in OUTCOMES)) for group in GROUPS]
+        return "\n".join(table(("", *OUTCOMES), [row for row in rows if any(row[1:])]))
 
     def cost(self, *studies: str) -> str:
         """Return time and memory of all jobs of studies, of all papers if none is named."""
-        told = self._named(*studies) if studies else filter(_is_of_a_paper, self._studies)
-        return Costs(self._jobs).in_words(*(each.name for each in told))
+        named = self._named(*studies)
+        papers = named if studies else filter(_is_of_a_paper, named)
+        return Costs(self._jobs).in_words(*(each.name for each in papers))
 
     def needed_seeds(self, study: str) -> str:
         """Return the numbers of seeds that would decide the open claims of a study, as a table."""
-        (told,) = self._named(study)
-        if told.reference is None:
+        (found,) = self._named(study)
+        if found.reference is None:
             raise LookupError(f"{study} has no reference")
-        rows = claim_rows(told.jobs, told.reference, Costs(self._jobs).records)
-        link = claim_links(self._document, study)
-        linked = [(link(claim, None), *others) for _, claim, *others in rows]
+        rows = claim_rows(found.jobs, found.reference, Costs(self._jobs).records)
+        linked = [(self._link(found)(claim, None), *others) for _, claim, *others in rows]
         return "\n".join(table(CLAIM_HEADER[1:], linked))
 
     def reproductions(self) -> str:
-        """Return what others sent in, as a table."""
-        return "\n".join(reproduction_lines(self._sent_in))
+        """Return the receipts that others sent in as a table, a row for each."""
+        rows = [(study, *map(_as_code, COLUMNS, row)) for study, *row in self._sent_in]
+        head = ("study", *COLUMNS)
+        return "\n".join(table(head, rows)) if rows else "None has been sent in yet."
 
     def benchmark(self, name: str) -> pd.DataFrame:
         """Return a table of `benchmarks/`."""
@@ -258,73 +306,56 @@ class Citable:
 
     def _named(self, *names: str) -> list[StudyResults]:
         """Return the studies of these names, all if none is given."""
-        known = {told.name: told for told in self._studies}
         for name in names:
-            if name not in known:
+            if name not in self._studies:
                 raise LookupError(f"there is no study {name}")
-        return [known[name] for name in names or known]
+        return [self._studies[name] for name in names or self._studies]
 
-    def _find(self, name: str) -> tuple[str, Verdict]:
+    def _find(self, name: str) -> tuple[StudyResults, Verdict]:
         """Return study and verdict of a claim."""
         study, _, claim = name.rpartition("/")
-        for told in self._kept.values():
-            if claim in told.verdicts and study in ("", told.name):
-                return told.name, told.verdicts[claim]
+        for each in self._kept:
+            if claim in each.verdicts and study in ("", each.name):
+                return each, each.verdicts[claim]
         raise LookupError(f"there is no verdict on claim {name}")
 
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        """Return the numbers of all figures, by their paths below `figures/`, without ending."""
-        return {
-            told.jobs.table(name).removeprefix("figures/").removesuffix(".csv"): found[path]
-            for told in self._kept.values()
-            if told.reference and (found := told.reference.tables)
-            for name in told.jobs.figures
-            if (path := figure_path(name)) in found
-        }
-
     def _elsewhere(self) -> dict[str, MarkedSentence]:
-        return decided_sentences((told.jobs.registry, told.verdicts) for told in self._studies)
+        known = self._studies.values()
+        return decided_sentences((each.jobs.registry, each.verdicts) for each in known)
+
+    def _link(self, study: StudyResults) -> Link:
+        return claim_links(self._document, study.name)
 
     def _path_to(self, path: Path) -> str:
         return os.path.relpath(path, Path(self._document).parent)
 
 
-def refuted_lines(told: StudyResults, document: str) -> Iterator[str]:
+def refuted_lines(study: StudyResults, link: Link) -> Iterator[str]:
     """Yield the sentences of abstracts that do not hold, as the lines of a list.
 
-    Sentences of several versions that the same claims decide are one line, which names versions.
+    A sentence that stands in several versions is one line, which names them.
     """
-    link = claim_links(document, told.name)
-    for sentences in _refuted_sentences(told):
-        first, claims = sentences[0][1], sentences[0][1].sentence.claims
-        words = without_latex(first.sentence.words)
-        same: list[str] = []
-        others: list[str] = []
-        for version, each in sentences:
-            is_same = without_latex(each.sentence.words) == words
-            (same if is_same else others).append(version)
-        where = "; in other words in ".join(" and ".join(each) for each in (same, others) if each)
-        shown = f", {escape_markdown(where)}" * (len(told.jobs.registry.abstracts) > 1)
-        links = ", ".join(link(claim, None) for claim in claims)
-        plain = f": {escape_markdown(first.plain)}" if first.plain else ""
-        yield f"* `{told.name}`: “{escape_markdown(words)}” ({links}){shown}{plain}"
-
-
-def _refuted_sentences(told: StudyResults) -> Iterable[list[tuple[str, MarkedSentence]]]:
-    """Return a study's sentences that do not hold, with their versions; those of one line together.
-
-    These have the same claims, and as many sentences with these claims stand before them.
-    """
-    found: dict[tuple[Any, ...], list[tuple[str, MarkedSentence]]] = {}
-    for abstract in told.jobs.registry.abstracts:
-        seen: list[list[str]] = []
-        for each in mark_sentences(told.jobs.registry, abstract.sentences, told.verdicts):
-            claims = each.sentence.claims
+    registry = study.jobs.registry
+    found: dict[tuple[str, ...], list[str]] = {}
+    for abstract in registry.abstracts:
+        for each in mark_sentences(registry, abstract.sentences, study.verdicts):
             if each.mark == "does not hold":
-                found.setdefault((*claims, seen.count(claims)), []).append((abstract.version, each))
-                seen.append(claims)
-    return found.values()
+                told = without_latex(each.sentence.words), each.plain, *each.sentence.claims
+                found.setdefault(told, []).append(abstract.version)
+    for (words, plain, *claims), versions in found.items():
+        links = ", ".join(link(claim, None) for claim in claims)
+        where = f", {escape_markdown(' and '.join(versions))}" * (len(registry.abstracts) > 1)
+        more = f": {escape_markdown(plain)}" if plain else ""
+        yield f"* `{study.name}`: “{escape_markdown(words)}” ({links}){where}{more}"
 
 
-def _is_of_a_paper(told: StudyResults) -> bool:
-    return bool(told.jobs.registry.url)
+def _as_code(column: str, text: str) -> str:
+    """Return a cell of a receipt, as code if a stranger wrote it: nothing in it is markup then."""
+    if not text or column in {"date", "level", "verdicts", "runs"}:
+        return text
+    plain = re.sub("[`|]", " ", text)
+    return Markdown(f"`{plain}`")
+
+
+def _is_of_a_paper(study: StudyResults) -> bool:
+    return bool(study.jobs.registry.url)

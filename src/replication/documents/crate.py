@@ -7,7 +7,6 @@ packages it depends on, and when it ran. Here they become a Process Run Crate
 
 import json
 import mimetypes
-import re
 from base64 import urlsafe_b64decode
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -50,7 +49,7 @@ def read_jobs(records: Path) -> list[Job]:
             output = urlsafe_b64decode(encoded).decode()
             if not Path(output).is_file():
                 continue
-            record = MetadataRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
+            record = MetadataRecord.model_validate_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise unreadable_error(path, error) from error
         if record.shellcmd and not record.incomplete:
@@ -82,24 +81,26 @@ def describe_jobs(jobs: list[Job], name: str) -> dict[str, Any]:
     return dict(crate.metadata.generate())
 
 
-def _add_tool(crate: ROCrate, record: MetadataRecord, made_by: dict[str, Any]) -> ContextEntity:
-    """Add the version of the program that ran, with the packages that its result depends on."""
-    started = re.search(r" -m ([\w.]+)", record.shellcmd or "")
-    program = made_by.get("program", started[1] if started else str(record.rule))
-    version = made_by.get("code", {}).get(program, "unknown")
-    kind = "SoftwareApplication"
-    packages = [
-        _add(
-            crate,
-            f"https://pypi.org/project/{package}/{release}/",
-            kind,
-            name=package,
-            softwareVersion=release,
-        )
-        for package, release in made_by.get("packages", {}).items()
-    ]
-    about = {"name": program, "softwareVersion": version, "softwareRequirements": packages}
-    return _add(crate, f"#{program}@{version}", kind, **about)
+def _add_action(crate: ROCrate, record: MetadataRecord, outputs: list[str]) -> ContextEntity:
+    made_by = _provenance(outputs)
+    told = {name: made_by[name] for name in ("settings", "seeds", KEY) if name in made_by}
+    started, ended = (
+        datetime.fromtimestamp(seconds or 0, UTC).isoformat(timespec="seconds")
+        for seconds in (record.starttime, record.endtime)
+    )
+    inputs = [path for path in sorted(record.input or ()) if Path(path).is_file()]
+    return _add(
+        crate,
+        f"#{outputs[0]}",
+        "CreateAction",
+        name=f"{record.rule} of {outputs[0]}",
+        description="\n".join([record.shellcmd or "", json.dumps(told, sort_keys=True)]),
+        instrument=_add_tool(crate, made_by, str(record.rule)),
+        object=[_add_file(crate, path) for path in inputs],
+        result=[_add_file(crate, path) for path in outputs],
+        startTime=started,
+        endTime=ended,
+    )
 
 
 def _provenance(outputs: list[str]) -> dict[str, Any]:
@@ -111,27 +112,18 @@ def _provenance(outputs: list[str]) -> dict[str, Any]:
     return {}
 
 
-def _add_action(crate: ROCrate, record: MetadataRecord, outputs: list[str]) -> ContextEntity:
-    made_by = _provenance(outputs)
-    told = {name: made_by[name] for name in ("settings", "seeds", KEY) if name in made_by}
-    started, ended = (
-        datetime.fromtimestamp(seconds or 0, UTC).isoformat(timespec="seconds")
-        for seconds in (record.starttime, record.endtime)
-    )
-    return _add(
-        crate,
-        f"#{outputs[0]}",
-        "CreateAction",
-        name=f"{record.rule} of {outputs[0]}",
-        description="\n".join([record.shellcmd or "", json.dumps(told, sort_keys=True)]),
-        instrument=_add_tool(crate, record, made_by),
-        object=[
-            _add_file(crate, path) for path in sorted(record.input or ()) if Path(path).is_file()
-        ],
-        result=[_add_file(crate, path) for path in outputs],
-        startTime=started,
-        endTime=ended,
-    )
+def _add_tool(crate: ROCrate, made_by: dict[str, Any], rule: str) -> ContextEntity:
+    """Add the version of the program that ran, with the packages that its result depends on."""
+    program, kind = made_by.get("program", rule), "SoftwareApplication"
+    version = made_by.get("code", {}).get(program, "unknown")
+    packages = [
+        _add(
+            crate, f"https://pypi.org/project/{name}/{each}/", kind, name=name, softwareVersion=each
+        )
+        for name, each in made_by.get("packages", {}).items()
+    ]
+    about = {"name": program, "softwareVersion": version, "softwareRequirements": packages}
+    return _add(crate, f"#{program}@{version}", kind, **about)
 
 
 def _add_file(crate: ROCrate, path: str) -> Any:

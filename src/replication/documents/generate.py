@@ -17,8 +17,7 @@ from replication.bundle.bundle import MANIFEST, reference_folder
 from replication.bundle.judged import read_judged_reference
 from replication.bundle.paper_scale import with_paper_scale
 from replication.documents.cited import cited_documents, refuse_typed_numbers
-from replication.documents.pages import author_pages, claims_page
-from replication.documents.study_results import StudyResults, study_page
+from replication.documents.pages import StudyResults, author_pages, claims_page, study_page
 from replication.judge.abstract import decided_sentences
 from replication.plan.configuration import configure
 from replication.plan.costs import record_times
@@ -32,8 +31,8 @@ AUTHOR_PAGES = "docs/*/authors/*.md"
 """Pattern of the pages for authors: one that is generated no more is removed."""
 GENERATED = re.compile(r"^## The authors' answer$|^# For the authors: ", re.MULTILINE)
 """Lines by which such a page is known."""
-_MANUALS = ("extend.md", "glossary.md", "verification.md")
-"""Documents in `docs/` to which generated pages link; a repository of one paper has none."""
+MANUAL = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+\w+\.md)[^)]*\)")
+"""Links of generated pages to documents in `docs/`, which a repository of one paper may lack."""
 
 
 def generated_files() -> dict[str, str]:
@@ -42,11 +41,11 @@ def generated_files() -> dict[str, str]:
     jobs = Jobs.of(configure({}, found), found, with_paper_scale(Path()))
     check_sentences({name: study.registry for name, study in jobs.studies.items()})
     studies = [*map(_read_study, jobs.studies.values())]
-    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
+    elsewhere = decided_sentences((each.jobs.registry, each.verdicts) for each in studies)
     pages: dict[str, str] = {}
-    for told in studies:
-        pages[study_page(told.name, "claims")] = claims_page(told, elsewhere)
-        pages |= author_pages(told)
+    for each in studies:
+        pages[study_page(each.name, "claims")] = claims_page(each, elsewhere)
+        pages |= author_pages(each)
     return {
         **{path: _without_missing_manuals(path, text) for path, text in pages.items()},
         **cited_documents(studies, reproductions(Path()), jobs),
@@ -55,11 +54,12 @@ def generated_files() -> dict[str, str]:
 
 def _without_missing_manuals(path: str, text: str) -> str:
     """Return a page in which links to manuals that the project lacks are left as their words."""
-    for name in _MANUALS:
-        if not (manual := Path("docs", name)).is_file():
-            link = re.escape(os.path.relpath(manual, Path(path).parent))
-            text = re.sub(rf"\[([^\]]+)\]\({link}(?:#[\w-]*)?\)", r"\1", text)
-    return text
+
+    def shown(link: re.Match[str]) -> str:
+        manual = os.path.normpath(f"{os.path.dirname(path)}/{link[2]}")
+        return link[0] if os.path.isfile(manual) else link[1]
+
+    return MANUAL.sub(shown, text)
 
 
 def check_sentences(registries: Mapping[str, Registry]) -> None:
@@ -72,12 +72,12 @@ def check_sentences(registries: Mapping[str, Registry]) -> None:
         for name, registry in registries.items()
     }
     for name, own in sentences.items():
-        for sentence in own:
-            there = sentences.get(sentence.study, []) if sentence.study else own
-            if not any(each.words == sentence.words and each.study is None for each in there):
+        for each in own:
+            there = sentences.get(each.study or "", ())
+            if each.study and each.words not in {found.words for found in there if not found.study}:
                 raise InputError(
-                    f"{name}: abstracts: {sentence.study} does not decide '{sentence.words}'; name"
-                    " the study whose abstract has these words with claims or a mark"
+                    f"{name}: abstracts: {each.study} does not decide '{each.words}'; name the"
+                    " study whose abstract has these words with claims or a mark"
                 )
 
 
@@ -114,21 +114,24 @@ def main(check: bool, times: bool) -> None:
         _record_times()
     if check:
         refuse_typed_numbers()
-    generated = {Path(path): text for path, text in generated_files().items()}
-    there = {
-        path: path.read_text("utf-8")
-        for path in (*generated, *Path().glob(AUTHOR_PAGES))
-        if path.is_file()
+    generated: dict[Path, str | None] = {
+        Path(path): text for path, text in generated_files().items()
     }
-    gone = [path for path in there.keys() - generated.keys() if GENERATED.search(there[path])]
-    stale = [path for path, text in generated.items() if there.get(path) != text]
-    for path in sorted(gone):
-        click.echo(f"{path} {'belongs to no claim' if check else 'removed'}")
-        if not check:
+    for path in sorted(Path().glob(AUTHOR_PAGES)):
+        if path not in generated and GENERATED.search(path.read_text("utf-8")):
+            generated[path] = None
+    differs = False
+    for path, text in generated.items():
+        if (path.read_text("utf-8") if path.is_file() else None) == text:
+            continue
+        differs = True
+        if check:
+            click.echo(f"{path} {'belongs to no claim' if text is None else 'differs'}")
+        elif text is None:
             path.unlink()
-    for path in stale:
-        click.echo(f"{path} {'differs' if check else 'written'}")
-        if not check:
-            write_text(path, generated[path])
-    if check and (stale or gone):
+            click.echo(f"{path} removed")
+        else:
+            write_text(path, text)
+            click.echo(f"{path} written")
+    if check and differs:
         raise SystemExit(1)

@@ -5,26 +5,30 @@ somebody writes a script that stands alone, in the folder `authors` of the study
 beside it. For a claim over seeds the page has the values of the seeds.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from replication.base.markdown import Markdown, escape_markdown, table
-from replication.bundle.bundle import EVIDENCE
+from replication.base.places import PROJECT
+from replication.bundle.bundle import EVIDENCE, Bundle
 from replication.documents.methods import methods_table
-from replication.documents.study_results import StudyResults, claim_links, study_page
-from replication.judge.abstract import MarkedSentence, abstract_lines, both_scales
+from replication.judge.abstract import Link, MarkedSentence, abstract_lines, both_scales
 from replication.judge.statistics import mean_of, median_of
 from replication.judge.verdicts import (
     DECLARED_LATE,
     HOLDING,
+    NOT_HOLDING,
+    Verdict,
     estimate_and_range,
     least_favourable_first,
 )
+from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import ERRATA, GROUPS, SHOWN, THEORY, Claim, Interval
 from replication.study.registry import AT_SCALE
 
@@ -48,42 +52,82 @@ ENVIRONMENT.filters |= {
 }
 
 
+class StudyResults(NamedTuple):
+    """A study with the results that are kept of it: the source of every generated document."""
+
+    jobs: StudyJobs
+    reference: Bundle | None
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self.jobs.study.name
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """Verdicts that are kept, by number of the claim."""
+        return self.reference.verdicts if self.reference else {}
+
+
+def study_page(study: str, name: str) -> str:
+    """Return the path of a generated page of a study, from the project's folder."""
+    return f"docs/{study}/{name}.md"
+
+
+def claim_links(document: str, study: str) -> Link:
+    """Return a function that makes links to claims, of a study unless another one is named.
+
+    `document` is the path of the file that has them, relative to the project's folder.
+    """
+
+    def link(claim: str, other: str | None) -> Markdown:
+        page = study_page(other or study, "claims")
+        path = "" if document == page else os.path.relpath(page, Path(document).parent)
+        return Markdown(f"[{claim}]({path}#{claim})")
+
+    return link
+
+
+def is_contested(claim: Claim, verdict: Verdict) -> bool:
+    """Say whether one of the paper's own claims holds in part, does not hold, or is open."""
+    return claim.group in {SHOWN, THEORY} and verdict.verdict in NOT_HOLDING
+
+
 def claims_page(
-    told: StudyResults, elsewhere: Mapping[str, MarkedSentence] = MappingProxyType({})
+    study: StudyResults, elsewhere: Mapping[str, MarkedSentence] = MappingProxyType({})
 ) -> str:
     """Return the claims and methods of a study, with the verdicts, as Markdown.
 
     `elsewhere` has the marks of sentences of the abstract that another study decides.
     """
-    registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
-    links = claim_links(study_page(told.name, "claims"), told.name)
-    for_authors = {claim.id for claim in disputed_claims(told)}
+    registry, settings = study.jobs.registry, study.jobs.settings.model_dump(mode="json")
+    links = claim_links(study_page(study.name, "claims"), study.name)
+    for_authors = {claim.id for claim in disputed_claims(study)}
     rows: dict[str, list[tuple[str, ...]]] = {group: [] for group in GROUPS}
     for claim in registry.claims:
-        rows[claim.group].append(_claim_row(told, claim, claim.id in for_authors))
+        rows[claim.group].append(_claim_row(study, claim, claim.id in for_authors))
     return ENVIRONMENT.get_template("claims.md.jinja").render(
-        study=told.name,
+        study=study.name,
         registry=registry,
         for_authors=for_authors,
-        abstract="\n".join(abstract_lines(registry, told.verdicts, elsewhere, links)),
+        abstract="\n".join(abstract_lines(registry, study.verdicts, elsewhere, links)),
         groups=rows.items(),
         methods="\n".join(methods_table(registry, settings)).rstrip(),
     )
 
 
-def _claim_row(told: StudyResults, claim: Claim, is_disputed: bool) -> tuple[str, ...]:
-    verdict = told.verdicts.get(claim.id)
+def _claim_row(study: StudyResults, claim: Claim, is_disputed: bool) -> tuple[str, ...]:
+    verdict = study.verdicts.get(claim.id)
     counted = verdict.counted if verdict else []
     found, needed = estimate_and_range(counted, ESTIMATE)
     which = f"{least_favourable_first(counted)[0].cell}: " if len(counted) > 1 else ""
     count = f", {verdict.holding} of {len(counted)}" if verdict and counted else ""
-    here = (
-        verdict.verdict if verdict else "not tested"
-    ) + f", {DECLARED_LATE}" * claim.declared_late
+    late = f", {DECLARED_LATE}" * claim.declared_late
+    here = f"{verdict.verdict if verdict else 'not tested'}{late}{count}"
     more = f" [For the authors](authors/{claim.id}.md)" * is_disputed
     return (
         Markdown(f'<a id="{claim.id}"></a>{claim.id}'),
-        both_scales(here + count, told.jobs.registry.at_paper_scale.get(claim.id, "")),
+        both_scales(here, study.jobs.registry.at_paper_scale.get(claim.id, "")),
         f"{which}{found}",
         needed,
         str(verdict.seeds or "") if verdict else "",
@@ -93,9 +137,9 @@ def _claim_row(told: StudyResults, claim: Claim, is_disputed: bool) -> tuple[str
     )
 
 
-def author_pages(told: StudyResults) -> dict[str, str]:
+def author_pages(study: StudyResults) -> dict[str, str]:
     """Return a study's pages for authors, and their list, by path from the project's folder."""
-    claims = [*disputed_claims(told)]
+    claims = [*disputed_claims(study)]
     if not claims:
         return {}
     rows = [
@@ -103,68 +147,67 @@ def author_pages(told: StudyResults) -> dict[str, str]:
             Markdown(f"[{claim.id}]({claim.id}.md)"),
             claim.where,
             claim.statement,
-            told.verdicts[claim.id].verdict if claim.id in told.verdicts else "not computed",
+            study.verdicts[claim.id].verdict if claim.id in study.verdicts else "not computed",
             claim.answer or "none yet",
         )
         for claim in claims
     ]
-    registry = told.jobs.registry
-    listed = ENVIRONMENT.get_template("authors.md.jinja").render(registry=registry, rows=rows)
-    pages = {claim.id: _author_page(told, claim) for claim in claims} | {"README": listed}
-    return {study_page(told.name, f"authors/{name}"): text for name, text in pages.items()}
+    listed = ENVIRONMENT.get_template("authors.md.jinja").render(
+        registry=study.jobs.registry, rows=rows
+    )
+    pages = {claim.id: _author_page(study, claim) for claim in claims} | {"README": listed}
+    return {study_page(study.name, f"authors/{name}"): text for name, text in pages.items()}
 
 
-def disputed_claims(told: StudyResults) -> Iterator[Claim]:
+def disputed_claims(study: StudyResults) -> Iterator[Claim]:
     """Yield a paper's errata, except those that hold, and its claims that do not hold."""
-    for claim in told.jobs.registry.claims if told.jobs.registry.url else ():
-        verdict = told.verdicts.get(claim.id)
+    for claim in study.jobs.registry.claims if study.jobs.registry.url else ():
+        verdict = study.verdicts.get(claim.id)
         outcome = verdict.verdict if verdict else "not tested"
         is_wrong = claim.group in (SHOWN, THEORY) and outcome == "does not hold"
         if is_wrong or (claim.group == ERRATA and outcome not in HOLDING):
             yield claim
 
 
-def written_script(told: StudyResults, claim: Claim) -> Path | None:
+def written_script(study: StudyResults, claim: Claim) -> Path | None:
     """Return the script that somebody wrote for a claim; R2_R3.py is for two claims."""
-    scripts = (told.jobs.study.folder / "authors").glob("*.py")
+    scripts = (study.jobs.study.folder / "authors").glob("*.py")
     return next((each for each in scripts if claim.id in each.stem.split("_")), None)
 
 
-def _author_page(told: StudyResults, claim: Claim) -> str:
-    verdict, script = told.verdicts.get(claim.id), written_script(told, claim)
-    shown: dict[str, Any] = {}
+def _author_page(study: StudyResults, claim: Claim) -> str:
+    verdict, script = study.verdicts.get(claim.id), written_script(study, claim)
+    registry, shown = study.jobs.registry, dict[str, Any](printed="", seeds=[])
     if script:
         shown["printed"] = script.with_suffix(".txt").read_text(encoding="utf-8").rstrip()
-        shown["script"] = f"{told.folder.as_posix()}/authors/{script.name}"
+        shown["script"] = script.relative_to(PROJECT).as_posix()
     elif verdict and isinstance(claim.test, Interval):
-        shown["seeds"], shown["needed"] = _seeds(told, claim, claim.test)
+        shown["seeds"], shown["needed"] = _seeds(study, claim, claim.test)
     return ENVIRONMENT.get_template("author.md.jinja").render(
         claim=claim,
         is_erratum=claim.group == ERRATA,
-        registry=told.jobs.registry,
+        registry=registry,
         verdict=verdict,
-        scale=told.jobs.registry.scale_of(claim, verdict.seeds if verdict else 0),
-        **{"printed": "", "seeds": []} | shown,
+        scale=registry.scale_of(claim, verdict.seeds if verdict else 0),
+        **shown,
     )
 
 
-def _seeds(told: StudyResults, claim: Claim, test: Interval) -> tuple[list[tuple[str, ...]], str]:
+def _seeds(study: StudyResults, claim: Claim, test: Interval) -> tuple[list[tuple[str, ...]], str]:
     """Return the values of the seeds of some comparisons, each with its interval alone.
 
     The second text is the range that the claim needs.
     """
-    assert told.reference
-    verdict, evidence = told.verdicts[claim.id], told.reference.tables[EVIDENCE]
+    assert study.reference
+    verdict, evidence = study.verdicts[claim.id], study.reference.tables[EVIDENCE]
     against = [item for item in verdict.counted if item.decision != "holds"]
     shown = (against or verdict.counted)[:MOST_CELLS]
-    is_mean = test.center == "mean"
+    center_of, seeds_of = (np.mean, mean_of) if test.center == "mean" else (np.median, median_of)
+    own = evidence[evidence["claim"] == claim.id]
     rows: list[tuple[str, ...]] = []
     for item in shown:
-        is_own = (evidence["claim"] == claim.id) & (evidence["cell"] == item.cell)
-        values = [*evidence.loc[is_own, "value"]]
-        center = ESTIMATE(np.mean(values) if is_mean else np.median(values))
-        ends = (mean_of if is_mean else median_of)(values).interval(0.95)
-        rows.append(
-            (item.cell, ", ".join(map(VALUE, values)), center, " to ".join(map(ESTIMATE, ends)))
-        )
+        values = [*own.loc[own["cell"] == item.cell, "value"]]
+        ends = map(ESTIMATE, seeds_of(values).interval(0.95))
+        seeds = ", ".join(map(VALUE, values))
+        rows.append((item.cell, seeds, ESTIMATE(center_of(values)), " to ".join(ends)))
     return rows, estimate_and_range(shown[:1], ESTIMATE)[1]

@@ -19,7 +19,7 @@ and every text knows
 
 so that another configuration gets its own numbers. Texts run in Jinja's sandbox, and a name that is
 not there is an error. A column with the name of a method of pandas is `table["mean"]`.
-`documents.typed_numbers` finds numbers that are typed all the same.
+`documents.texts` finds numbers that are typed all the same.
 """
 
 import math

@@ -12,7 +12,7 @@ from PIL import Image
 
 from replication.base.tables import read_csv
 from replication.bundle.bundle import Bundle, figure_path
-from replication.documents.figure_texts import CitedFigure, figure_settings
+from replication.documents.texts import cite_figure, figure_settings
 from replication.plan.study_jobs import StudyJobs
 
 SCREEN, PRINT = 96, 72
@@ -62,7 +62,7 @@ def show_figure(shown: Shown, name: str, settings: Mapping[str, Any]) -> dict[st
     return {
         "name": name,
         "command": f"snakemake {study.table(name).removesuffix('csv')}pdf",
-        "text": CitedFigure.of(study, name, numbers, shown.bundle.verdicts.get).cite(text),
+        "text": cite_figure(study, name, text, numbers, shown.bundle.verdicts.get),
         "picture": {
             "link": f"{study.study.name}/{picture.name}",
             "width": width,

@@ -23,9 +23,8 @@ from replication.base.errors import OUT_OF_REGIME, InputError
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
 from replication.bundle.bundle import collect_fingerprints, run_keys
-from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import unknown_settings, unnamed_settings
-from replication.documents.typed_numbers import typed_numbers_in_template
+from replication.documents.texts import cite_figure, typed_numbers_in_template
 from replication.figures.drawn_numbers import unknown_marks
 from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
@@ -203,8 +202,8 @@ def check_texts_cite_their_numbers(small: Small) -> None:
     verdicts = {claim: read_verdict(Path(path)) for claim, path in files.items()}
     for name, figure in small.parts.figures.items():
         table = read_csv(Path(small.parts.table(name)), ())
-        shown = CitedFigure.of(small.parts, name, table, verdicts.get)
-        shown.cite(small.parts.registry.figure_text(name, figure.kind))
+        text = small.parts.registry.figure_text(name, figure.kind)
+        cite_figure(small.parts, name, text, table, verdicts.get)
 
 
 @_add_check

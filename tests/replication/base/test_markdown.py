@@ -12,8 +12,7 @@ from markdown_it import MarkdownIt
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents.cited import Citable
-from replication.documents.pages import claims_page
-from replication.documents.study_results import StudyResults
+from replication.documents.pages import StudyResults, claims_page
 from replication.judge.scorecard import to_markdown as scorecard_as_markdown
 from replication.study.registry import Registry
 

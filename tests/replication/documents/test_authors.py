@@ -11,11 +11,11 @@ from conftest import JOBS, ROOT
 from replication.bundle.bundle import read_bundle, reference_folder
 from replication.documents.generate import GENERATED
 from replication.documents.pages import (
+    StudyResults,
     author_pages,
     disputed_claims,
     written_script,
 )
-from replication.documents.study_results import StudyResults
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.bundle.bundle import read_bundle, reference_folder
-from replication.documents.cited import Citable, fill_document, own_first, refuted_lines
-from replication.documents.study_results import StudyResults
+from replication.documents.cited import Citable, fill_document, refuted_lines
+from replication.documents.pages import StudyResults, claim_links
 from replication.judge.templates import fill_template
 from replication.judge.verdicts import Verdict
 from replication.study.claims import SHOWN, THEORY, Statistical
@@ -45,7 +45,7 @@ def with_reference(name):
 
 
 def filled(template, studies, document="docs/example/notes.md"):
-    known = Citable(document, own_first(studies, Path(document)), [], JOBS).by_name()
+    known = Citable(document, studies, [], JOBS).by_name()
     return fill_template(template, document, known)
 
 
@@ -64,7 +64,7 @@ def test_a_verdict_is_of_the_own_study_or_of_the_one_that_is_named(studies):
 
 def test_a_sentence_of_several_versions_that_does_not_hold_is_one_line_with_versions():
     sentences = [Sentence(words=words, claims=["A1"]) for words in ("It works.", "It does work.")]
-    versions = {"v1": [sentences[0]], "v2": [sentences[0]], "v3": [sentences[1]] * 2}
+    versions = {"v1": [sentences[0]], "v2": [sentences[0]], "v3": [sentences[1]]}
     abstracts = [Abstract(version=name, sentences=each) for name, each in versions.items()]
     failed = Verdict.without_evidence("A1", "no").model_copy(update={"verdict": "does not hold"})
 
@@ -74,12 +74,12 @@ def test_a_sentence_of_several_versions_that_does_not_hold_is_one_line_with_vers
         told = SimpleNamespace(
             name="mine", jobs=SimpleNamespace(registry=registry), verdicts={"A1": failed}
         )
-        return [*refuted_lines(told, "README.md")]
+        return [*refuted_lines(told, claim_links("README.md", "mine"))]
 
     line = "* `mine`: “It works.” ([A1](docs/mine/claims.md#A1))"
     assert refuted(abstracts[:1]) == [line]
     assert refuted(abstracts) == [
-        f"{line}, v1 and v2; in other words in v3",
+        f"{line}, v1 and v2",
         "* `mine`: “It does work.” ([A1](docs/mine/claims.md#A1)), v3",
     ]
 

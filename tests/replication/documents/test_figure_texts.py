@@ -4,7 +4,7 @@ import pytest
 from conftest import JOBS, ROOT
 
 from replication.bundle.bundle import figure_path, find_references, read_bundle, reference_folder
-from replication.documents.figure_texts import CitedFigure
+from replication.documents.texts import cite_figure
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.study.registry import SCORECARD
 
@@ -20,7 +20,7 @@ def test_every_text_is_cited_from_the_reference(study, name):
         tables[figure_path(name)] = table_of_verdicts(jobs.registry, reference.verdicts)
     table = tables[figure_path(name)]
     template = jobs.text(name)
-    texts = CitedFigure.of(jobs, name, table, reference.verdicts.get).cite(template)
+    texts = cite_figure(jobs, name, template, table, reference.verdicts.get)
     for part in (texts.drawn, texts.caption):
         assert part
         assert not {"{", "nan", "None"} & {*part, *part.split()}

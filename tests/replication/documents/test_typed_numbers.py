@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from replication.base.errors import InputError
 from replication.documents import cited
-from replication.documents.typed_numbers import typed_numbers_in_document, typed_numbers_in_template
+from replication.documents.texts import typed_numbers_in_document, typed_numbers_in_template
 
 DOCUMENTS = [
     path

@@ -1,11 +1,28 @@
 """Texts cite tables, settings and verdicts, and say what they cannot cite."""
 
+from types import SimpleNamespace
+
+import pandas as pd
 import pytest
-from cited_text import shown, text
 
 from replication.base.errors import InputError
+from replication.documents.texts import cite_figure
 from replication.judge.templates import fill_template
 from replication.judge.verdicts import Verdict
+from replication.study.registry import FigureText
+
+TABLE = pd.DataFrame({"rate": [0.5, 0.5, 1.0], "seed": [1, 2, 1], "mean": [0.1234, 0.1234, 12.0]})
+
+
+def caption(template, names=None, verdicts=None):
+    """The caption of a figure of that table."""
+    study = SimpleNamespace(
+        study=SimpleNamespace(name="paper", names=names or {}),
+        settings=SimpleNamespace(model_dump=lambda mode: {"figures": {"fig1": {"seed": 3}}}),
+        number_of_seeds=lambda figure: 10,
+    )
+    text = FigureText(label="L", title="T", drawn="A curve.", caption=template)
+    return cite_figure(study, "fig1", text, TABLE, (verdicts or {}).get).caption
 
 
 @pytest.mark.parametrize(
@@ -22,19 +39,17 @@ from replication.judge.verdicts import Verdict
     ],
 )
 def test_a_caption_cites_its_table_and_settings(template, expected):
-    assert shown().cite(text(template)).caption == expected
+    assert caption(template) == expected
 
 
 def test_a_caption_calls_values_as_the_study_does():
-    found = shown(names={"cr": "CR"}).cite(text('{{ called("cr") }} and {{ called("subj") }}'))
-    assert found.caption == "CR and subj"
+    assert caption('{{ called("cr") }} and {{ called("subj") }}', {"cr": "CR"}) == "CR and subj"
 
 
 def test_a_caption_cites_a_verdict():
     verdict = Verdict(claim="T1", verdict="verified", summary="All.", seeds=10, comparisons=[])
     template = '{{ verdict("T1").verdict }} by {{ verdict("T1").seeds }}'
-    found = shown(find_verdict={"T1": verdict}.get)
-    assert found.cite(text(template)).caption == "verified by 10"
+    assert caption(template, verdicts={"T1": verdict}) == "verified by 10"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +76,7 @@ def test_a_caption_cites_a_verdict():
 )
 def test_what_cannot_be_cited_is_named(template, message):
     with pytest.raises(InputError) as error:
-        shown().cite(text(template))
+        caption(template)
     assert error.value.message.startswith("paper: figure fig1: caption: cannot be cited: ")
     assert message in error.value.message
     assert "\n" not in error.value.message

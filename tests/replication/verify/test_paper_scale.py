@@ -16,8 +16,7 @@ from replication.bundle.paper_scale import (
     judged_at_paper_scale,
     with_paper_scale,
 )
-from replication.documents.pages import claims_page
-from replication.documents.study_results import StudyResults
+from replication.documents.pages import StudyResults, claims_page
 from replication.plan.configuration import configure, merge, read_overlay
 from replication.plan.jobs import Jobs
 from replication.report.command import main as report

@@ -36,7 +36,7 @@ from replication.bundle.bundle import (
     write_bundle,
 )
 from replication.bundle.machine import gpu
-from replication.documents.scorecards import reproduction_lines
+from replication.documents.cited import Citable
 from replication.plan.jobs import Jobs
 from replication.verify.command import main
 from replication.verify.computing import Project
@@ -217,12 +217,16 @@ def test_a_document_has_a_row_per_receipt_and_no_markup_of_strangers(root):
     by = "`a`|\\b <b> @name https://a.b"
     earlier = told().model_copy(update={"date": datetime(2026, 1, 31, tzinfo=UTC), "by": by})
     send_in(root, earlier, "2026-01-30-epyc.json")
-    head, _, first, second = reproduction_lines(reproductions(root))
+
+    def reproduced(sent_in):
+        return Citable("README.md", [], sent_in, JOBS).reproductions()
+
+    head, _, first, second = reproduced(reproductions(root)).splitlines()
     assert head == f"| study | {' | '.join(COLUMNS)} |"
     assert first.startswith(f"| {STUDY} | 2026-01-31 | `{told().machine.processor}` | `")
     assert first.endswith("| 15 bit for bit | ` a \\b <b> @name https://a.b` |")
     assert second.endswith(f"| full | 3 of 3 agree | 15 bit for bit | `{BY}` |")
-    assert reproduction_lines([]) == ["None has been sent in yet."]
+    assert reproduced([]) == "None has been sent in yet."
 
 
 def test_the_page_shows_those_of_its_study_and_escapes_them(tmp_path, monkeypatch):
