@@ -14,13 +14,7 @@ from transformer_dynamics.example.settings import SampleJob
 def sample(job: SampleJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
     """Draw inputs x ~ N(0, diag(variances)) and targets y = x_1 + ... + x_D + noise.
 
-    Args:
-        job: the distribution.
-        seeds: of the runs.
-        sources: none.
-
-    Returns:
-        `inputs` [seed, N, D] and `targets` [seed, N].
+    Return `inputs` [seed, N, D] and `targets` [seed, N].
     """
     spread = np.sqrt(job.variances)
     shape = (job.samples, len(spread))

@@ -15,13 +15,7 @@ from transformer_dynamics.example.settings import MetricJob
 def measure(
     job: MetricJob, runs: Iterable[Run], data: Sequence[Mapping[str, NDArray[Any]]]
 ) -> pd.DataFrame:
-    """Return the metric's rows of all runs.
-
-    Args:
-        job: the metric, and what the runs were made by.
-        runs: every file of runs, arrays as `training.train` returns them.
-        data: not used.
-    """
+    """Return the metric's rows of all runs, whose arrays are as `training.train` returns them."""
     rows = {"error": _error, "half_life": _half_life}[job.metric]
     tables = [rows(job, run.seeds, np.asarray(run.arrays["weights"], float)) for run in runs]
     return pd.concat(tables, ignore_index=True)

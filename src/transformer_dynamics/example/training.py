@@ -14,14 +14,7 @@ def train(
 ) -> dict[str, NDArray[np.float64]]:
     """Follow gradient descent w <- w - eta X^T (X w - y) / N from w = 0, all seeds at once.
 
-    Args:
-        job: learning rate and number of updates.
-        seeds: of the runs.
-        data: the one file of the same seeds, as `data.sample` returns it.
-        checkpoint: not used, as runs take milliseconds.
-
-    Returns:
-        `weights` [seed, update, D], the start included.
+    Return `weights` [seed, update, D], the start included.
     """
     (drawn,) = data
     inputs, targets = drawn["inputs"], drawn["targets"][..., None]

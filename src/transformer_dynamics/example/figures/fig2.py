@@ -23,7 +23,7 @@ class Fig2(ExperimentFigure):
 def table(figure: Fig2, measured: Measured[MetricJob]) -> "pd.DataFrame":
     """Return the half-life of every seed beside the theory, ln 2 / -ln(1 - eta variance).
 
-    In this order however the seeds were cut into jobs.
+    The order does not depend on how the seeds were cut into jobs.
     """
     import numpy as np
 
