@@ -1,6 +1,6 @@
-"""The style of every figure, and reproducible files with metadata."""
+"""The style of every figure, words where it shows nothing, and reproducible files with metadata."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -12,10 +12,12 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from cycler import cycler
+from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager, get_font, ttfFontProperty
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Rectangle
 
 Value = TypeVar("Value")
 
@@ -39,6 +41,8 @@ WIDTH = 5.5
 
 Figures are drawn at the size of print, so that their type has the size that it names."""
 
+NOTHING = "no finite value"
+"""Words in a panel that has nothing to show."""
 CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 """Colours of categories without an order, by Okabe and Ito, which all eyes can tell apart."""
 
@@ -125,6 +129,30 @@ def category_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
 
 def _styled(values: Iterable[Value], colours: Iterable[Any]) -> list[tuple[Value, Style]]:
     return list(zip(values, map(Style, colours, cycle(LINES), cycle(MARKERS)), strict=False))
+
+
+def tell_nothing(figure: Figure) -> None:
+    """Write into each panel with data that no value of it is finite, if that is so.
+
+    So it is after trainings that diverged.
+    """
+    for axes in figure.axes:
+        points = [each for each in _points(axes) if len(each)]
+        if points and not np.isfinite(np.concatenate(points)).all(axis=1).any():
+            axes.text(0.5, 0.5, NOTHING, transform=axes.transAxes, ha="center", va="center")
+
+
+def _points(axes: Any) -> Iterator[Any]:
+    """Yield the points of each line, scatter and bar; a line across the panel is no data."""
+    for line in axes.lines:
+        if line.get_transform() == axes.transData:
+            yield np.asarray(line.get_xydata())
+    for item in axes.collections:
+        if isinstance(item, PathCollection):
+            yield np.ma.filled(item.get_offsets(), np.nan)
+    for patch in axes.patches:
+        if isinstance(patch, Rectangle):
+            yield patch.get_bbox().get_points()[1:]
 
 
 class _Settled(ConstrainedLayoutEngine):

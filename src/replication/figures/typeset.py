@@ -2,11 +2,14 @@
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from html import unescape
-from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SMALL = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau phi chi"
@@ -46,28 +49,25 @@ def number(value: float, digits: int = 3) -> str:
     # Text, not a float: the largest floats overflow when they are rounded up.
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     exponent = int(power)
-    if -4 <= exponent < 6:
-        text = f"{float(f'{mantissa}e{power}'):,.{max(digits - 1 - exponent, 0)}f}"
-        if "." in text:
-            text = text.rstrip("0").rstrip(".")
-    else:
-        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        factor = "" if mantissa in {"1", "-1"} else _TIMES
-        mantissa = mantissa.removesuffix("1") if not factor else mantissa
-        text = f"{mantissa}{factor}10{str(exponent).translate(_SUPERSCRIPT)}"
+    is_plain = -4 <= exponent < 6
+    rounded = float(f"{mantissa}e{power}")
+    text = f"{rounded:,.{max(digits - 1 - exponent, 0)}f}" if is_plain else mantissa
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    if not is_plain:
+        factor = text.removesuffix("1") if text in {"1", "-1"} else f"{text}{_TIMES}"
+        text = f"{factor}10{str(exponent).translate(_SUPERSCRIPT)}"
     return text.replace("-", _MINUS)
 
 
-def seed_count(seeds: Iterable[float], groups: Iterable[Hashable] | None = None) -> str:
+def seed_count(seeds: "pd.Series[Any]", *groups: "pd.Series[Any]") -> str:
     """Return the number of different seeds in words for a picture: 5 seeds, or 1 seed.
 
-    Groups are parts to which the rows of the seeds belong: 5 to 10 seeds, if they differ.
+    Groups are columns that tell parts of the rows apart: 5 to 10 seeds, if these differ.
     """
-    seeds_by_group: dict[Hashable, set[float]] = {}
-    for group, seed in zip(repeat(None) if groups is None else groups, seeds, strict=False):
-        if not math.isnan(seed):
-            seeds_by_group.setdefault(group, set()).add(seed)
-    return count_in_words((len(own) for own in seeds_by_group.values()), "seed")
+    known = seeds.dropna()
+    counts = known.groupby([*groups]).nunique() if groups else [known.nunique()]
+    return count_in_words(counts, "seed")
 
 
 def count_in_words(counts: Iterable[int], noun: str) -> str:
@@ -89,12 +89,8 @@ def typeset(text: str) -> Markup:
     A text between two backticks stays as it is.
     """
     plain, *rest = text.split("`", maxsplit=2)
-    if len(rest) < 2:
-        return _formulas(text)
-    return _formulas(plain) + Markup("<code>{}</code>").format(rest[0]) + typeset(rest[1])
-
-
-def _formulas(text: str) -> Markup:
+    if len(rest) == 2:
+        return typeset(plain) + Markup("<code>{}</code>").format(rest[0]) + typeset(rest[1])
     html = str(escape(text)).replace("&#39;", "'")
     for pattern, replacement in _RULES:
         html = re.sub(pattern, replacement, html)

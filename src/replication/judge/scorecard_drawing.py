@@ -17,18 +17,15 @@ from replication.figures.typeset import number
 from replication.judge.abstract import DEPARTS_IN, ERRATA_BESIDE
 from replication.judge.verdicts import AT_PAPER_SCALE, BEST_FIRST, DECIDED_BY
 
-LINE, SIZE = 0.11, 6.0
-"""Height of a line in inches, and size of type in points."""
-ROOM = WIDTH - 0.2
-"""Width of the picture in inches, without the margins that are added when it is saved."""
+LINE, SIZE, ROOM = 0.11, 6.0, WIDTH - 0.2
+"""Height of a line in inches, size of type in points, and width of the picture in inches, without
+the margins that are added when it is saved."""
 MARK, SENTENCE, CLAIM, SAYS, VALUES, AXIS, HOLD, SEEDS = (
     0.03, 0.79, 0.09, 0.45, 2.98, (3.04, 4.46), 4.63, 5.27,
 )  # fmt: skip
 """Places of the columns in inches: left edges, both ends of the axis, right edge of the seeds."""
-WHOLE, OF_SENTENCE, OF_CLAIM, OF_VALUES = 122, 98, 57, 34
-"""Letters of a line in the columns of texts."""
-MOST_LINES = 3
-"""Largest number of lines of a claim's words; more are cut."""
+WHOLE, OF_SENTENCE, OF_CLAIM, OF_VALUES, MOST_LINES = 122, 98, 57, 34, 3
+"""Letters of a line in the columns of texts, and most lines of a claim's words; more are cut."""
 NEEDED, TOO_SMALL, BAND, GREY = "#e3efdd", "#fbf0d6", "#efefef", "0.35"
 """Colours of needed values, of effects that are too small, of sentences, and of notes."""
 BLUE, ORANGE, RED = "#0072b2", "#e69f00", "#c1440e"
@@ -55,14 +52,11 @@ the theory holds only if all its values do. A claim is drawn at the first senten
 (late) is one that was declared after its seeds had been seen. Hold: how many comparisons hold."""
 
 
-Text = tuple[float, list[str], dict[str, Any]]
-"""Place in inches, lines and style of a text."""
-
-
 class Row(NamedTuple):
     """A row of the picture."""
 
-    texts: list[Text]
+    texts: list[tuple[float, list[str], dict[str, Any]]]
+    """Place in inches, lines and style of each text."""
     points: pd.DataFrame | None = None
     """Comparisons on the axis."""
     is_sentence: bool = False
@@ -73,9 +67,17 @@ class Row(NamedTuple):
         return max(len(lines) for _, lines, _ in self.texts) + 0.4 * self.is_sentence
 
 
+HEADS = Row([
+    (MARK, ["mark"], {"color": GREY}),
+    (SENTENCE, ["sentence, and below it its claims"], {"color": GREY}),
+    (HOLD, ["hold"], {"color": GREY}),
+    (SEEDS, ["seeds"], {"ha": "right", "color": GREY}),
+])  # fmt: skip
+
+
 def draw_scorecard(table: pd.DataFrame) -> Figure:
     """Draw a table of `scorecard_figure`."""
-    rows = [_text(""), _text(""), _heads(), *_rows(table), _text(""), _text(EXPLANATION)]
+    rows = [_text(""), _text(""), HEADS, *_rows(table), _text(""), _text(EXPLANATION)]
     heights = [row.height for row in rows]
     drawing, panels = plt.subplots(
         len(rows), sharex=True, figsize=(ROOM, LINE * sum(heights)), height_ratios=heights,
@@ -95,13 +97,6 @@ def draw_scorecard(table: pd.DataFrame) -> Figure:
     return drawing
 
 
-def _heads() -> Row:
-    """Return the heads of the columns."""
-    heads = {MARK: "mark", SENTENCE: "sentence, and below it its claims", HOLD: "hold"}
-    texts = [(left, [text], {"color": GREY}) for left, text in heads.items()]
-    return Row([*texts, (SEEDS, ["seeds"], {"ha": "right", "color": GREY})])
-
-
 def _rows(table: pd.DataFrame) -> Iterator[Row]:
     """Yield the rows of all sentences; a claim is drawn at the first sentence that it decides."""
     shown = table[table["mark"] != NO_RESULT]
@@ -115,10 +110,12 @@ def _rows(table: pd.DataFrame) -> Iterator[Row]:
             yield Row([(MARK, [f"The abstract of {version}"], {"weight": "bold"})])
         yield _sentence(first)
         claims = rows.dropna(subset="claim")
-        yield from _claims(claims, drawn) if len(claims) else [_text(_reason(first))]
-        if limits := [
-            f"{words} {first[name]}." for name, words in LIMITS.items() if first.get(name)
-        ]:
+        if len(claims):
+            yield from _claims(claims, drawn)
+        else:
+            yield _text("Not tested: " * (first["mark"] == "not tested") + first["says"])
+        limits = [f"{words} {first[name]}." for name, words in LIMITS.items() if first.get(name)]
+        if limits:
             yield _text(" ".join(limits), max_lines=MOST_LINES)
         for line in first.get(AT_PAPER_SCALE, "").splitlines():
             if line.partition(" ")[0] not in drawn:
@@ -139,17 +136,14 @@ def _sentence(first: Mapping[Any, Any]) -> Row:
     colour = VERDICT_COLOURS.get("replicated" if mark == "holds" else mark, "0.85")
     box = {"facecolor": colour, "edgecolor": "none", "pad": 1.2}
     words, plain = (wrap(first.get(name, ""), OF_SENTENCE) for name in ("words", "plain"))
-    texts: list[Text] = [
-        (MARK, [mark], {"weight": "bold", "bbox": box}),
-        (SENTENCE, words, {}),
-        (SENTENCE, [""] * len(words) + plain, {"weight": "bold"}),
-    ]
-    return Row(texts, is_sentence=True)
-
-
-def _reason(first: Mapping[Any, Any]) -> str:
-    """Return why no claim decides a sentence here."""
-    return f"Not tested: {first['says']}" if first["mark"] == "not tested" else first["says"]
+    return Row(
+        [
+            (MARK, [mark], {"weight": "bold", "bbox": box}),
+            (SENTENCE, words, {}),
+            (SENTENCE, [""] * len(words) + plain, {"weight": "bold"}),
+        ],
+        is_sentence=True,
+    )
 
 
 def _claims(rows: pd.DataFrame, drawn: set[str]) -> Iterator[Row]:

@@ -36,21 +36,10 @@ from replication.base.errors import InputError
 from replication.figures.typeset import number
 from replication.judge.verdicts import Verdict, short_verdict
 
-WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
+WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve",
-]
+)  # fmt: skip
 
 
 def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:

@@ -188,8 +188,7 @@ def _make_figure(step: Step) -> None:
 def write_figure(step: Step, drawn: "Figure") -> None:
     """Write the figure that the function of a job has drawn."""
     from replication.base.storage import write_atomically
-    from replication.figures.nothing import tell_nothing
-    from replication.figures.style import save_figure, write_note
+    from replication.figures.style import save_figure, tell_nothing, write_note
 
     tell_nothing(drawn)
     if unlike := step.settings.get("unlike_published"):

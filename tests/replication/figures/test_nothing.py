@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.figures.nothing import WORDS, tell_nothing
+from replication.figures.style import NOTHING, tell_nothing
 from replication.study import curves
 from replication.study.contract import Measured
 
@@ -36,7 +36,7 @@ def test_a_panel_of_runs_that_diverged_says_so(logarithmic):
         logarithmic=logarithmic,
     )  # fmt: skip
     table = curves.table(figure, measured([3.0, 2.0, 1.0]), measured([np.nan] * 3))
-    assert words(curves.draw(figure, table)) == [[], [WORDS]]
+    assert words(curves.draw(figure, table)) == [[], [NOTHING]]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_line_of_reference_is_no_value(draw):
         draw(axes)
         axes.axhline(1)
     other.plot([0, 1, 2], DIVERGED)
-    assert words(figure) == [[WORDS], []]
+    assert words(figure) == [[NOTHING], []]
 
 
 def test_a_panel_of_words_or_nothing_stays_as_it_is():

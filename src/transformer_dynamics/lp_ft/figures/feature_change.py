@@ -97,8 +97,8 @@ def draw(figure: FeatureChange, table: "pd.DataFrame", published: None = None) -
     axes.set_xlabel(
         r"$\ln(\mathrm{Diff}(F)$ of FT over that of LP-FT$)$: right of 0, FT moves more"
     )
-    rows = zip(table["rates"], table["set"], strict=True)
-    seeds, percent = seed_count(table["seed"], rows), f"{100 * figure.confidence:g} %"
+    seeds = seed_count(table["seed"], table["rates"], table["set"])
+    percent = f"{100 * figure.confidence:g} %"
     title = f"dots: {seeds}; bars: mean with {percent} t interval"
     legend_below(drawing, [], title)
     return drawing
