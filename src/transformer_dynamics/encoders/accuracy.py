@@ -9,11 +9,7 @@ def matthews(predicted: NDArray[np.integer], labels: NDArray[np.integer]) -> flo
 
         (c n - sum_k p_k t_k)/sqrt((n^2 - sum_k p_k^2)(n^2 - sum_k t_k^2))
 
-    with c right ones of n, and p_k predictions and t_k samples of class k.
-
-    Args:
-        predicted: [n].
-        labels: [n].
+    Of n samples c are right; class k has p_k predictions and t_k samples. Both arrays are [n].
     """
     number, classes = len(labels), int(max(predicted.max(), labels.max())) + 1
     p, t = (np.bincount(values, minlength=classes).astype(float) for values in (predicted, labels))

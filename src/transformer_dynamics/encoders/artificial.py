@@ -35,14 +35,7 @@ HEADERS = {"sst2": "sentence\tlabel\n"}
 
 
 def write_encoder(folder: Path) -> str:
-    """Write an encoder's three files.
-
-    Args:
-        folder: where.
-
-    Returns:
-        The folder.
-    """
+    """Write an encoder's three files, and return the folder."""
     import torch
     from safetensors.torch import save
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -72,14 +65,9 @@ def write_encoder(folder: Path) -> str:
 
 
 def write_texts(folder: Path, name: TextName) -> str:
-    """Write a set's files, with texts of three to eight words whose first word tells the class.
+    """Write the files of a set in `TEXTS`, and return the folder.
 
-    Args:
-        folder: where.
-        name: one of `TEXTS`.
-
-    Returns:
-        The folder.
+    A text has three to eight words, and its first word tells the class.
     """
     folder.mkdir(parents=True, exist_ok=True)
     random, labels = generator(0, f"made-up {name}"), LABELS[name]

@@ -75,24 +75,16 @@ class Bins(NamedTuple):
 def confidences(logits: Floats, labels: NDArray[np.integer]) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the largest probability of each sample, and whether its class is the right one.
 
-    Args:
-        logits: [n, C].
-        labels: [n].
-
-    Returns:
-        Both [n]; of equal logits the first class is predicted.
+    Logits are [n, C], labels and both results [n]. Of equal logits the first class is predicted.
     """
     values = np.asarray(logits, dtype=np.float64)
     return np.exp(log_softmax(values, axis=1).max(axis=1)), values.argmax(axis=1) == labels
 
 
 def equal_width(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
-    """Return bins of equal width of confidence, (i/B, (i+1)/B].
+    """Return B = `bins` bins of equal width of confidence, (i/B, (i+1)/B].
 
-    Args:
-        logits: [n, C].
-        labels: [n].
-        bins: B.
+    Logits are [n, C], labels [n].
     """
     confidence, _ = confidences(logits, labels)
     edges = np.linspace(0, 1, bins + 1)[1:-1]
@@ -100,12 +92,9 @@ def equal_width(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
 
 
 def equal_mass(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
-    """Return bins of n/B samples each, up to one, in the order of confidence.
+    """Return B = `bins` bins of n/B samples each, up to one, in the order of confidence.
 
-    Args:
-        logits: [n, C].
-        labels: [n].
-        bins: B.
+    Logits are [n, C], labels [n].
     """
     confidence, _ = confidences(logits, labels)
     place = np.empty(len(confidence), dtype=np.int64)
@@ -131,24 +120,15 @@ def negative_log_likelihood(logits: Floats, labels: NDArray[np.integer]) -> floa
 
 
 def temperature(logits: Floats, labels: NDArray[np.integer]) -> float:
-    """Return the T > 0 that minimises the negative log-likelihood of logits/T.
+    """Return the T > 0 that minimises the negative log-likelihood of logits f/T.
 
     It is convex in 1/T, so that it has one minimum over ln T, where its derivative
 
         d/d(1/T) = mean_i (sum_k p_ik f_ik - f_{i y_i})
 
     changes sign. Where every sample is right, or confidence does not help, the minimum lies at an
-    end; ln T then stays at -8 or 8.
-
-    Args:
-        logits: [n, C] f, of validation samples.
-        labels: [n] y.
-
-    Returns:
-        T.
-
-    Raises:
-        InputError: without samples, or for logits that are not finite.
+    end; ln T then stays at -8 or 8. Logits f [n, C] and labels y [n] are of validation samples.
+    Raises an `InputError` without samples, or for logits that are not finite.
     """
     values = np.asarray(logits, dtype=np.float64)
     if not len(values) or not np.isfinite(values).all():

@@ -73,11 +73,7 @@ SETS: dict[TextName, SetSize] = {
 def feature_operations(encoder: EncoderName, tokens: float) -> float:
     """Return the number of floating-point operations of an encoder's features.
 
-    Operations of softmax and of products of keys do not count.
-
-    Args:
-        encoder: which one.
-        tokens: of all texts together, with padding.
+    Tokens are those of all texts, with padding. Softmax and products of keys do not count.
     """
     size = SIZES[encoder]
     # A multiplication and an addition a weight.
@@ -87,9 +83,7 @@ def feature_operations(encoder: EncoderName, tokens: float) -> float:
 def training_operations(encoder: EncoderName, tokens: float) -> float:
     """Return the number of floating-point operations of training an encoder.
 
-    Args:
-        encoder: which one.
-        tokens: of all batches together, with padding.
+    Tokens are those of all batches, with padding.
     """
     # Forward, and twice as much backward.
     return 3 * feature_operations(encoder, tokens)

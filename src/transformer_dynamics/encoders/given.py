@@ -135,11 +135,7 @@ def _objects(path: Path) -> list[Placed[Row]]:
 
 
 def _first(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """Return the value of the first name that is there.
-
-    Raises:
-        ValueError: if none is.
-    """
+    """Return the value of the first name that is there; a `ValueError` if none is."""
     return columns[_known(columns, names)]
 
 

@@ -20,14 +20,7 @@ class Head(NamedTuple):
     """[C] Bias b."""
 
     def logits(self, features: Tensor) -> Tensor:
-        """Return the logits f = V phi + b.
-
-        Args:
-            features: [..., h] phi.
-
-        Returns:
-            [..., C] f.
-        """
+        """Return the logits f = V phi + b, [..., C], of features phi [..., h]."""
         return features @ self.weight.T + self.bias
 
     @property
@@ -46,29 +39,15 @@ class Head(NamedTuple):
 def random_head(
     classes: int, width: int, random: torch.Generator, deviation: float = STANDARD_DEVIATION
 ) -> Head:
-    """Draw a head with V ~ N(0, s^2) and b = 0, so that ||V||_F ~ s sqrt(C h).
+    """Draw a head with V ~ N(0, s^2), s the deviation, and b = 0, in float32.
 
-    Args:
-        classes: C.
-        width: h.
-        random: where the entries are drawn from; its type decides nothing else.
-        deviation: s.
-
-    Returns:
-        The head, in float32.
+    So ||V||_F ~ s sqrt(C h).
     """
     weight = torch.randn(classes, width, generator=random) * deviation
     return Head(weight, torch.zeros(classes))
 
 
 def drawn_head(classes: int, width: int, seed: int, deviation: float = STANDARD_DEVIATION) -> Head:
-    """Draw the random head of a seed, which all its runs share.
-
-    Args:
-        classes: C.
-        width: h.
-        seed: of the run.
-        deviation: of the entries of V.
-    """
+    """Draw the random head of a seed, which all its runs share; entries of V have the deviation."""
     random = torch.Generator().manual_seed(int(generator(seed, "head").integers(2**62)))
     return random_head(classes, width, random, deviation)

@@ -19,8 +19,7 @@ Placed = tuple[str, T]
 def decoded(path: Path, encoding: str = "utf-8") -> str:
     """Read a file as text, without a mark of its byte order.
 
-    Raises:
-        InputError: names the line that is in another encoding.
+    Raises an `InputError` with the line that is in another encoding.
     """
     content = path.read_bytes()
     try:
@@ -48,10 +47,8 @@ def parsed(
 ) -> list[Placed[Row]]:
     """Return the rows that lines hold, each with its place.
 
-    Args:
-        lines: what they are read from.
-        parse: row of a line; raises ValueError or IndexError if it has none.
-        expected: what a line consists of.
+    Raises an `InputError` with the place and the `expected` parts of a line, where `parse` raises a
+    ValueError or an IndexError.
     """
     rows = []
     for place, line in lines:

@@ -29,13 +29,8 @@ BESIDE = ("pooler.", "lm_head.", "cls.")
 def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
     """Build the encoder with its published parameters, in eval mode, in float32.
 
-    Args:
-        pretrained: its files.
-        dropout: probability of both its dropouts; as published if left out. It acts in training
-            mode only.
-
-    Raises:
-        InputError: if a package is missing, or the files do not hold one network.
+    `dropout` is the probability of both its dropouts, as published if left out; it acts in training
+    mode only. Raises an `InputError` if a package is missing, or the files do not hold one network.
     """
     try:
         from safetensors.torch import load
@@ -121,12 +116,7 @@ def _check_layers(given: Mapping[str, Any], found: Mapping[str, Tensor]) -> None
 
 
 def _check_tensors(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
-    """Refuse tensors that are not those of the network, or are not finite.
-
-    Args:
-        wanted: parameters as config.json describes them.
-        found: tensors of model.safetensors by their names in the model.
-    """
+    """Refuse tensors by name that `config.json` does not describe, or that are not finite."""
     for name in sorted({*wanted} | {*found}):
         wrong = _wrong(name, wanted.get(name), found.get(name))
         if wrong:
@@ -157,18 +147,10 @@ def _called(dtype: torch.dtype) -> str:
 
 
 def features(model: nn.Module, tokens: Tensor, lengths: Tensor, seconds: Tensor) -> Tensor:
-    """Return the features phi(x), the last hidden state at position 0.
+    """Return the features phi(x) [n, h], the last hidden state at position 0.
 
-    They can be differentiated, and have the model's dropout.
-
-    Args:
-        model: as `build` gives it.
-        tokens: [n, T] numbers of tokens.
-        lengths: [n] how many are no padding.
-        seconds: [n] where the second text of a pair begins.
-
-    Returns:
-        [n, h].
+    They can be differentiated, and have the model's dropout. Of `tokens` [n, T], `lengths` [n] are
+    no padding; at `seconds` [n] the second text of a pair begins.
     """
     return _run(model, {}, tokens, lengths, seconds)
 
@@ -178,10 +160,8 @@ def feature_map(
 ) -> Callable[[Mapping[str, Tensor], Tensor], Tensor]:
     """Return features as a function of parameters by name and tokens [n, T], to differentiate it.
 
-    Args:
-        model: as `build` gives it; parameters that are not given are its own.
-        lengths: [n] how many tokens are no padding.
-        seconds: [n] where the second text of a pair begins.
+    Parameters that are not given are the model's own. Of the tokens, `lengths` [n] are no padding;
+    at `seconds` [n] the second text of a pair begins.
     """
     return lambda body, tokens: _run(model, body, tokens, lengths, seconds)
 
@@ -236,11 +216,7 @@ def _run(
 def packed(lengths: Sequence[int]) -> tuple[list[int], list[int]]:
     """Put texts into rows as long as the longest, long ones first, each where there is room.
 
-    Args:
-        lengths: [n] of the texts.
-
-    Returns:
-        [n] rows, and where in its row each text begins.
+    Of lengths [n] it returns the rows [n], and where in its row each text begins.
     """
     rows, starts, taken = [0] * len(lengths), [0] * len(lengths), list[int]()
     for text in sorted(range(len(lengths)), key=lambda each: -lengths[each]):
@@ -282,18 +258,10 @@ def batches(texts: Tokens, size: int) -> Iterator[Tokens]:
 
 
 def frozen_features(model: nn.Module, texts: Tokens, size: int = 32) -> Tensor:
-    """Return features of all texts, with dropout off and without gradients.
+    """Return features [n, h] of all texts, with dropout off and without gradients.
 
-    The model's mode is then as it was. Texts of like lengths share a batch, so that little is
-    padded.
-
-    Args:
-        model: as `build` gives it.
-        texts: [n] tokenised texts.
-        size: texts in a batch.
-
-    Returns:
-        [n, h], on the model's device.
+    They are on the model's device, and the model's mode is then as it was. Texts of like lengths
+    share a batch of `size` texts, so that little is padded.
     """
     device = str(next(model.parameters()).device)
     was_training = model.training

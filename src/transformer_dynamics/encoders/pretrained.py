@@ -42,14 +42,10 @@ class Pretrained(NamedTuple):
 
 
 def read(name: EncoderName, paths: Sequence[str | Path]) -> Pretrained:
-    """Read a pretrained encoder from its files.
+    """Read a pretrained encoder from its three files, or from wheels with the parts of a zip file.
 
-    Args:
-        name: which one.
-        paths: its three files, or the wheels that hold the parts of a zip file with them.
-
-    Raises:
-        InputError: if one is not there, or they hold no encoder.
+    The zip file holds the three. Raises an `InputError` if one is not there, or they hold no
+    encoder.
     """
     found = [Path(path) for path in paths]
     missing = [path for path in found if not path.is_file()]

@@ -50,19 +50,11 @@ def probe(
     strength: float,
     tolerance: float,
 ) -> Probe:
-    """Return the head at the optimum of linear probing.
+    """Return the head at the optimum of linear probing, of features phi [n, h] and labels y [n].
 
-    Args:
-        features: [n, h] phi_i.
-        labels: [n] y_i.
-        classes: C, all of them with a sample.
-        strength: C_reg.
-        tolerance: where to stop: the largest entry of the gradient, with C_reg above 1 that divided
-            by C_reg; smaller with C_reg below `SMALL`.
-
-    Raises:
-        InputError: for features that are not finite, C_reg <= 0, a class without a sample, or if
-            the optimum is not reached.
+    `strength` is C_reg. The largest entry of the gradient, divided by C_reg if that is above 1,
+    ends the search at `tolerance`; this is smaller with C_reg below `SMALL`. Raises an `InputError`
+    for features that are not finite, C_reg <= 0, a class without a sample, or a missed optimum.
     """
     phi = np.asarray(features, dtype=np.float64)
     if not (len(phi) and np.isfinite(phi).all()):
@@ -124,19 +116,10 @@ def select(
     strengths: Iterable[float],
     tolerance: float,
 ) -> Probe:
-    """Return the probe with the highest validation accuracy.
+    """Return the probe with the highest validation accuracy; of equal ones the strongest penalty.
 
-    If several have it, the strongest penalty is taken.
-
-    Args:
-        train: features [n, h] and labels [n].
-        validation: features [m, h] and labels [m].
-        classes: C.
-        strengths: C_reg to choose from.
-        tolerance: of each, see `probe`.
-
-    Raises:
-        InputError: if a probe fails.
+    Both sets are features [n, h] and labels [n]; `strengths` are those C_reg that are tried, each
+    to the tolerance of `probe`. Raises an `InputError` if a probe fails.
     """
     probes = [probe(*train, classes, strength, tolerance) for strength in sorted(strengths)]
     features, labels = validation
@@ -155,18 +138,8 @@ def select_by_folds(
 
     It is scikit-learn's LogisticRegressionCV at the optimum: stratified folds in the order of the
     samples, accuracies averaged over folds, and the strongest of equal penalties. Strengths are its
-    C, which is 2 C_reg for two classes.
-
-    Args:
-        features: [n, h] phi_i.
-        labels: [n] y_i.
-        classes: C, all of them with a sample in each fold.
-        strengths: scikit-learn's C to choose from.
-        tolerance: of each, see `probe`.
-        folds: k.
-
-    Raises:
-        InputError: if a probe fails, or a class has fewer samples than there are folds.
+    C, which is 2 C_reg for two classes. Features are [n, h], labels [n]. Raises an `InputError` if
+    a probe fails, or a class has fewer samples than there are folds.
     """
     from sklearn.model_selection import StratifiedKFold
 

@@ -45,24 +45,13 @@ class Samples(NamedTuple, Generic[K]):
 
 
 def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:
-    """Draw the samples of one seed.
+    """Draw the samples of one seed, each set without a text of the test set.
 
     Where numbers are given, they are drawn from the published training set (validation samples from
     the published validation set where there is one), without texts that the test set repeats.
     Otherwise its distinct texts are cut in an order that is the same for all seeds: files may be
-    sorted by class.
-
-    Args:
-        splits: the published set.
-        choice: how many samples.
-        seed: seed of the draw.
-
-    Returns:
-        The samples, each set without a text of the test set.
-
-    Raises:
-        InputError: if more are asked for than there are, a part is empty, or only one of the two
-            numbers is given.
+    sorted by class. Raises an `InputError` if more are asked for than there are, a part is empty,
+    or only one of the two numbers is given.
     """
     if (choice.train is None) != (choice.validation is None):
         raise InputError(f"{choice.name}: give both train and validation, or none of them")
@@ -99,14 +88,7 @@ def _cut(pool: K, test: K, choice: TextChoice) -> Samples[K]:
 def drawn(texts: K, number: int, random: np.random.Generator, what: str) -> K:
     """Draw texts in random order, none of them twice.
 
-    Args:
-        texts: all of them.
-        number: how many.
-        random: what draws.
-        what: the set and what is drawn of it, for a message.
-
-    Raises:
-        InputError: if there are too few.
+    Raises an `InputError` if there are too few; `what` names the set and the draw in its message.
     """
     if number > texts.size:
         raise InputError(
@@ -124,13 +106,7 @@ def without(texts: K, others: Iterable[K]) -> K:
 def check_disjoint(texts: K, other: K, what: str) -> None:
     """Refuse two sets with a common text, such as a training set and one out of distribution.
 
-    Args:
-        texts: one set.
-        other: the other.
-        what: which two they are.
-
-    Raises:
-        InputError: names a text that both have.
+    The `InputError` says which two, by `what`, and names a text that both have.
     """
     known = set(other.keys)
     shared = [text for text, key in zip(texts.first, texts.keys, strict=True) if key in known]

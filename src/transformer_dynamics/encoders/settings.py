@@ -147,11 +147,7 @@ def _present(path: str) -> str:
 
 
 def refuse_without_folder(sets: Mapping[TextName, TextNumbers]) -> None:
-    """Refuse sets that cannot be fetched and have no folder.
-
-    Raises:
-        ValueError: names the first.
-    """
+    """Refuse sets that cannot be fetched and have no folder; a `ValueError` names the first."""
     for name, numbers in sets.items():
         if name in GIVEN and numbers.folder is None:
             raise ValueError(

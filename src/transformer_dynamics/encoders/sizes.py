@@ -40,13 +40,9 @@ class _Sizes(BaseModel):
 
 
 def sizes(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sizes that a configuration gives.
+    """Return the sizes that the content of `config.json` gives.
 
-    Args:
-        config: content of `config.json`.
-
-    Raises:
-        InputError: names the key whose value no network has.
+    Raises an `InputError` with the key whose value no network has.
     """
     try:
         return _Sizes.model_validate(config).model_dump(exclude_unset=True)

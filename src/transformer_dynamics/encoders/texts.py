@@ -74,15 +74,10 @@ Splits = SplitsOf[Texts]
 
 
 def read(name: TextName, paths: Sequence[str | Path]) -> Splits:
-    """Read the published splits of a set.
+    """Read the published splits of a set from its files, in the order of `TEXT_FILES`.
 
-    Args:
-        name: which one.
-        paths: its files, in the order of `TEXT_FILES`.
-
-    Raises:
-        InputError: if one is not there or has a line that is not of its format, or if a split has
-            no text.
+    Raises an `InputError` if one is not there or has a line that is not of its format, or if a
+    split has no text.
     """
     missing = [str(path) for path in paths if not Path(path).is_file()]
     if missing or len(paths) != len(TEXT_FILES[name]):
@@ -108,12 +103,9 @@ def _key(text: str) -> str:
 def _texts(
     rows: Sequence[Placed[Row]], classes: Sequence[str], names: Sequence[str] | None = None
 ) -> Texts:
-    """Return the texts of rows of one length.
+    """Return the texts of rows [n] of one length, each a label and texts.
 
-    Args:
-        rows: [n] of label and texts.
-        classes: labels as they are written in the file.
-        names: what the classes are called, if the labels do not say it.
+    `classes` are the labels in the file, `names` the names of the classes if the labels are not.
     """
     numbers = {label: number for number, label in enumerate(classes)}
     # There are no classes if the training set is empty; `read` says so, not a line of another file.

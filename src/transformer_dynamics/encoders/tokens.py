@@ -89,8 +89,7 @@ def digests(texts: Texts) -> NDArray[np.int64]:
 def tokenizer(document: str) -> "Tokenizer":
     """Return a tokeniser from the text of its `tokenizer.json`.
 
-    Raises:
-        InputError: if the package is not installed, or the text describes no tokeniser.
+    Raises an `InputError` if the package is not installed, or the text describes no tokeniser.
     """
     try:
         from tokenizers import Tokenizer
@@ -106,18 +105,10 @@ def tokenizer(document: str) -> "Tokenizer":
 
 
 def tokenise(tokeniser: "Tokenizer", texts: Texts, length: int) -> Tokens:
-    """Tokenise texts; of too long a pair the longer text is cut.
+    """Tokenise texts, [n, T'] with T' <= T = `length` as long as the longest text.
 
-    Args:
-        tokeniser: of the encoder; its own padding and limits are put aside.
-        texts: what to tokenise.
-        length: T, the largest number of tokens.
-
-    Returns:
-        The tokens, [n, T'] with T' <= T as long as the longest text.
-
-    Raises:
-        InputError: names a text that the tokeniser cannot take.
+    Of too long a pair the longer text is cut. The tokeniser's own padding and limits are put aside.
+    Raises an `InputError` with a text that the tokeniser cannot take.
     """
     tokeniser.no_padding()
     tokeniser.enable_truncation(length, strategy="longest_first")
@@ -141,9 +132,8 @@ def tokenise(tokeniser: "Tokenizer", texts: Texts, length: int) -> Tokens:
 def _encoded(tokeniser: "Tokenizer", first: str, second: str | None) -> "Encoding":
     """Return the tokens of a text, or of a pair.
 
-    Raises:
-        InputError: if the tokeniser cannot take it, takes far too long, or gives a token a number
-            that arrays of tokens do not hold.
+    Raises an `InputError` if the tokeniser cannot take it, takes far too long, or gives a token a
+    number that arrays of tokens do not hold.
     """
     begun = time.process_time()
     try:

@@ -15,14 +15,10 @@ def words_of(parts: list[Tokens], padding: int) -> NDArray[np.int64]:
 
 
 def keep_words(encoder: nn.Module, words: NDArray[np.int64]) -> None:
-    """Keep the embeddings of some tokens alone, in place; token `words[i]` is then i.
+    """Keep the embeddings of tokens `words` [W] alone, in place; token `words[i]` is then i.
 
     What never occurs has no gradient, and without weight decay no step of SGD or Adam changes it.
     So nothing else changes, but a step has less to do: in MiniLM half of the parameters are words.
-
-    Args:
-        encoder: as `encoders.model.build` gives it.
-        words: [W] as `words_of` gives them.
     """
     table: nn.Embedding = encoder.get_input_embeddings()  # type: ignore[operator]
     chosen = torch.from_numpy(words).to(table.weight.device)

@@ -199,12 +199,7 @@ def _needs_of_states(
 
 
 def heads_needs(job: HeadsJob, seeds: int) -> Needs:
-    """Return what the training of heads on features that stay needs.
-
-    Args:
-        job: the heads.
-        seeds: number of seeds of the job.
-    """
+    """Return the needs of training heads on features that stay, for all seeds of the job."""
     width = SIZES[job.encoder].width
     number = TEXTS.get(job.texts, OTHERS).number
     arms = len(job.optimisers) * len(job.batch_sizes)
@@ -299,8 +294,6 @@ def _curvature(products: int) -> float:
 def metric_memory(jobs: Iterable[RunJob], seeds: int) -> int:
     """Return the memory in MB of a table with a row for each step of all runs of an experiment.
 
-    Args:
-        jobs: the runs of one seed.
-        seeds: number of seeds.
+    `jobs` are the runs of one seed, `seeds` is their number.
     """
     return _whole(ROW * seeds * sum(job.training.steps for job in jobs) / MB)

@@ -184,12 +184,7 @@ def _data_of(
 
 
 def data_jobs(settings: Settings, net: NetworkChoice) -> list[tuple[str, Job]]:
-    """Return the names and the jobs of the data that a network reads.
-
-    Args:
-        settings: the study's.
-        net: the network, whose `reads` are the names.
-    """
+    """Return the names and the jobs of the data that a network reads; its `reads` are the names."""
     if isinstance(net, ImageNetwork):
         images = Job("data.images", ImagesJob(), reads=settings.files("fashion_mnist"))
         weights = Job(
@@ -217,13 +212,7 @@ def data_jobs(settings: Settings, net: NetworkChoice) -> list[tuple[str, Job]]:
 
 
 def text_jobs(settings: Settings, name: TextName, *kinds: str) -> list[tuple[str, Job]]:
-    """Return the names and the jobs of tokens or features of a set of texts.
-
-    Args:
-        settings: the study's.
-        name: of the set.
-        kinds: `tokens`, `features` or both.
-    """
+    """Return the names and the jobs of `tokens`, `features` or both of a set of texts."""
     choice = settings.text_choice(name)
     job = TextJob(encoder=settings.encoder.name, texts=name, length=choice.length)
     files = (*settings.encoder.sources, *choice.sources)
@@ -288,8 +277,7 @@ def _heads(
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     """Choose one seed; of every experiment, one case, and of that, one optimiser at one rate.
 
-    Returns:
-        The overlay that leaves these.
+    Returns the overlay that leaves these.
     """
     return {
         "seeds": [random.choice(seed_list(settings.seeds))],

@@ -30,18 +30,10 @@ class Encoder(NamedTuple):
 
 
 def sample(job: EncoderJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Read the files of the encoder, and check them.
+    """Read and check an encoder's files, `EncoderChoice.sources`, for `Pretrained.of`.
 
-    Args:
-        job: which one.
-        seeds: not used: all runs have the same.
-        sources: its files, see `EncoderChoice.sources`.
-
-    Returns:
-        What `Pretrained.of` takes: `config`, `tokenizer` and `weights`, bytes.
-
-    Raises:
-        InputError: if the files hold no encoder.
+    The arrays are `config`, `tokenizer` and `weights`, bytes. All seeds have the same. Raises an
+    `InputError` if the files hold no encoder.
     """
     return read_encoder(job.encoder, sources).files.arrays()
 
@@ -49,8 +41,7 @@ def sample(job: EncoderJob, seeds: list[int], sources: Sequence[Path]) -> dict[s
 def read_encoder(name: EncoderName, sources: Sequence[str | Path]) -> Encoder:
     """Read an encoder from its files, all of which are checked.
 
-    Raises:
-        InputError: if they hold no encoder; it names their folder.
+    Raises an `InputError` with their folder if they hold no encoder.
     """
     files = read(name, sources)
     try:
@@ -62,10 +53,9 @@ def read_encoder(name: EncoderName, sources: Sequence[str | Path]) -> Encoder:
 
 
 def _check_features(model: nn.Module) -> None:
-    """Refuse an encoder whose features of a word are not finite: weights may be too large.
+    """Refuse an encoder whose features of a word are not finite, with an `InputError`.
 
-    Raises:
-        InputError: says so.
+    Its weights may be too large.
     """
     one, zero = np.ones(1, np.int32), np.zeros((1, 1), np.int32)
     word = Tokens(tokens=zero, lengths=one, seconds=one, labels=np.zeros(1, np.int64))

@@ -16,19 +16,11 @@ from transformer_dynamics.encoders.texts import Texts
 
 
 def sample(job: FeatureJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Compute the features of all texts of a set.
+    """Compute the features of all texts of a set, from files of the encoder and then of the set.
 
-    Args:
-        job: which set and which encoder.
-        seeds: not used: it depends on no seed.
-        sources: files of the encoder, then those of the texts.
-
-    Returns:
-        By split `train_features`, `test_features` and, if there is one, `validation_features`
-        [n, h], float32, in the order of the texts.
-
-    Raises:
-        InputError: if a file cannot be read, or tokens do not suit the encoder.
+    The arrays are `train_features`, `test_features` and, if there is such a split,
+    `validation_features` [n, h], float32, in the order of the texts. They depend on no seed. Raises
+    an `InputError` if a file cannot be read, or tokens do not suit the encoder.
     """
     encoder, splits = read_sources(job, sources)
     return untrained_features(job, encoder, of_splits(splits))
@@ -39,16 +31,8 @@ def untrained_features(
 ) -> dict[str, NDArray[Any]]:
     """Compute features of parts of a set on the job's device, with the encoder's dropout off.
 
-    Args:
-        job: which set, how long texts may be, and the device.
-        encoder: the encoder with its tokeniser.
-        parts: texts by name.
-
-    Returns:
-        `<name>_features` [n, h] of each part, float32, in the order of the texts.
-
-    Raises:
-        InputError: if tokens do not suit the encoder, or the device is not there.
+    The arrays are `<name>_features` [n, h] of each part, float32, in the order of the texts. Raises
+    an `InputError` if tokens do not suit the encoder, or the device is not there.
     """
     model = encoder.model.to(device(job.device))
     found = {}

@@ -17,19 +17,12 @@ from transformer_dynamics.encoders.tokens import Tokens, digests, tokenise
 
 
 def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Tokenise the splits as they were published.
+    """Tokenise the published splits of a set, from files of the encoder and then of the set.
 
-    Args:
-        job: which set, in the words of which encoder, and how long texts may be.
-        seeds: not used: each run draws its samples from all of them.
-        sources: files of the encoder, then those of the texts.
-
-    Returns:
-        By split (`train`, `test` and, if there is one, `validation`) the arrays of `Tokens`, such
-        as `train_tokens`, and `train_digests`, see `digests`; `classes` [C], what they are called.
-
-    Raises:
-        InputError: if a file cannot be read, or tokens do not suit the encoder.
+    By split (`train`, `test` and, if there is one, `validation`) the arrays are those of `Tokens`,
+    for instance `train_tokens`, and digests, for instance `train_digests`; `classes` [C] has the
+    names of the classes. No seed is used: each run draws its samples from all texts. Raises an
+    `InputError` if a file cannot be read, or tokens do not suit the encoder.
     """
     encoder, splits = read_sources(job, sources)
     found: dict[str, NDArray[Any]] = {"classes": np.array(splits.train.classes)}
@@ -42,9 +35,8 @@ def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str,
 def tokenised(job: TextJob, encoder: Encoder, part: texts.Texts) -> Tokens:
     """Return the tokens of a split, and refuse those that the encoder cannot take.
 
-    Raises:
-        InputError: if the length leaves no token of a text, or the encoder has no positions or no
-            words for the tokens.
+    Raises an `InputError` if the length leaves no token of a text, or the encoder has no positions
+    or no words for the tokens.
     """
     is_pair = part.second is not None
     # Of a pair either text keeps a token.
@@ -71,11 +63,7 @@ def tokenised(job: TextJob, encoder: Encoder, part: texts.Texts) -> Tokens:
 
 
 def read_sources(job: TextJob, sources: Sequence[Path]) -> tuple[Encoder, texts.Splits]:
-    """Read the encoder and the texts, from the files of both in this order.
-
-    Raises:
-        InputError: if a file cannot be read.
-    """
+    """Read the encoder and the texts, whose files follow; an `InputError` if one cannot be read."""
     first = len(sources) - len(TEXT_FILES[job.texts])
     encoder = read_encoder(job.encoder, sources[:first])
     return encoder, texts.read(job.texts, sources[first:])

@@ -7,17 +7,11 @@ from replication.base.random_streams import generator
 
 
 def batch_indices(seed: int, step: int, size: int, samples: int) -> NDArray[np.int64]:
-    """Return the places [m] of the samples of one step.
+    """Return the places [m] of the samples of one step, m = `size`.
 
-    The orders of all epochs follow one another without a gap, so that every batch has m samples.
-    They depend on the seed alone: runs of a seed that differ in nothing but the optimiser share all
-    batches.
-
-    Args:
-        seed: of the run.
-        step: steps before it.
-        size: m.
-        samples: N >= 1 in an epoch.
+    The orders of all epochs, of N = `samples` each, follow one another without a gap, so that every
+    batch has m samples. They depend on the seed alone: runs of a seed that differ in nothing but
+    the optimiser share all batches. `step` is the number of steps before this one.
     """
     places = np.arange(step * size, (step + 1) * size)
     epochs = places // samples
@@ -32,10 +26,6 @@ def batch_indices(seed: int, step: int, size: int, samples: int) -> NDArray[np.i
 def slice_indices(number: int, samples: int) -> NDArray[np.int64]:
     """Return the places [min(n, N)], ascending, of the samples on which training is judged.
 
-    They are the same for all seeds.
-
-    Args:
-        number: n.
-        samples: N.
+    n is `number`, N `samples`. They are the same for all seeds.
     """
     return np.sort(generator(0, "slice of the training set").permutation(samples)[:number])

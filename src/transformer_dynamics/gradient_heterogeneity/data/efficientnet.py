@@ -62,15 +62,11 @@ class EfficientNet(nn.Module):
     """
 
     def __init__(self, renewed: float, stem: int = STEM, blocks: int = BLOCKS) -> None:
-        """Build the network with random weights.
+        """Build the network with random weights; an `ImportError` if the package is missing.
 
-        Args:
-            renewed: share of a running statistic that a batch of training replaces.
-            stem: channels after the stem; others are in proportion.
-            blocks: how many there are; further ones, to the end of a stage, are added.
-
-        Raises:
-            ImportError: if the package is missing.
+        A batch of training replaces the share `renewed` of running statistics. The stem has `stem`
+        channels, and all others are in proportion. `blocks` are built, and those to the end of a
+        stage.
         """
         from transformers import EfficientNetConfig, EfficientNetModel
 
@@ -126,11 +122,7 @@ def _normalised_convolution(convolution: nn.Module, normalisation: nn.Module) ->
 def convert_weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.float32]]:
     """Rename published weights and running statistics to the names that they have here.
 
-    Args:
-        published: tensors by their own names.
-
-    Raises:
-        InputError: for a name that is not known, or what is no tensor.
+    Raises an `InputError` for a name that is not known, or a value that is no tensor.
     """
     if not isinstance(published, Mapping):
         raise InputError("holds no tensors by name")
@@ -162,14 +154,11 @@ def _is_whole(tensor: Tensor) -> bool:
 
 
 def build_network(given: Mapping[str, NDArray[np.float32]], renewed: float) -> EfficientNet:
-    """Build the network in eval mode.
+    """Build the network in eval mode, from the weights of `convert_weights`.
 
-    Args:
-        given: as `convert_weights` returns them, perhaps of a narrower network with fewer stages.
-        renewed: share of a running statistic that a batch of training replaces.
-
-    Raises:
-        InputError: if the package is missing, or the weights do not fit.
+    They may be of a narrower network with fewer stages. A batch of training replaces the share
+    `renewed` of running statistics. Raises an `InputError` if the package is missing, or the
+    weights do not fit.
     """
     blocks = {name.split(".")[1] for name in given if name.startswith("blocks.")}
     try:

@@ -36,13 +36,9 @@ class Images(NamedTuple):
 
 
 def read_images(paths: Sequence[Path]) -> tuple[Images, Images]:
-    """Read the published training set and test set.
+    """Read the published training and test sets from four files, in the order of `SOURCES`.
 
-    Args:
-        paths: the four files, in the order of `SOURCES`.
-
-    Raises:
-        InputError: if one is not there or not of its format.
+    Raises an `InputError` if one is not there or not of its format.
     """
     names = SOURCES["fashion_mnist"]
     missing = [str(path) for path in paths if not path.is_file()]
@@ -84,18 +80,11 @@ def _read_idx(path: Path) -> NDArray[np.uint8]:
 
 
 def sample(job: ImagesJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Read a set of images.
+    """Read a set of images from four files, in the order of `SOURCES`.
 
-    Args:
-        job: the name of the set.
-        seeds: not used: each run draws its samples from all of them.
-        sources: the four files, in the order of `SOURCES`.
-
-    Returns:
-        `train_pixels` and `test_pixels` [n, 28, 28], bytes; `train_labels` and `test_labels` [n].
-
-    Raises:
-        InputError: if a file cannot be read.
+    The arrays are `train_pixels` and `test_pixels` [n, 28, 28], bytes, and `train_labels` and
+    `test_labels` [n]. No seed is used: each run draws its samples from all of them. Raises an
+    `InputError` if a file cannot be read.
     """
     train, test = read_images(sources)
     return {
@@ -108,15 +97,10 @@ def sample(job: ImagesJob, seeds: list[int], sources: Sequence[Path]) -> dict[st
 def image_samples(
     choice: ImageNetworkSetting, seed: int, data: Mapping[str, NDArray[Any]]
 ) -> tuple[Images, Images, Images]:
-    """Draw the training, validation and test samples of a seed.
+    """Draw the training, validation and test samples of a seed from the arrays of `sample`.
 
-    Args:
-        choice: how many.
-        seed: of the draw of the first two.
-        data: arrays as `sample` returns them.
-
-    Raises:
-        InputError: if more are asked for than there are.
+    All seeds have the same test samples. Raises an `InputError` if more are asked for than there
+    are.
     """
     whole = Images(data["train_pixels"], data["train_labels"])
     test = Images(data["test_pixels"], data["test_labels"])

@@ -21,18 +21,10 @@ PICTURE = torch.linspace(-1.0, 1.0, 3 * 56 * 56).reshape(1, 3, 56, 56)
 def sample(
     job: PretrainedJob, seeds: list[int], sources: Sequence[Path]
 ) -> dict[str, NDArray[Any]]:
-    """Read the weights of a network.
+    """Read the weights of a network and, of the convolutional one, running statistics, float32.
 
-    Args:
-        job: the name of the network.
-        seeds: not used: all runs have the same.
-        sources: its file.
-
-    Returns:
-        Weights and, of the convolutional network, running statistics, float32.
-
-    Raises:
-        InputError: if the file is not there or holds something else.
+    All seeds have the same. Raises an `InputError` if the file is not there or holds something
+    else.
     """
     (path,) = sources
     if not path.is_file():

@@ -69,12 +69,7 @@ def write_efficientnet(folder: Path) -> str:
 
 
 def efficientnet_tensors(stem: int = 8, blocks: int = 3) -> dict[str, Any]:
-    """Draw random weights of a small EfficientNet by their published names.
-
-    Args:
-        stem: see `EfficientNet`.
-        blocks: see `EfficientNet`.
-    """
+    """Draw random weights of a small EfficientNet by their published names; see `EfficientNet`."""
     import torch
 
     from transformer_dynamics.gradient_heterogeneity.data import efficientnet
@@ -137,11 +132,7 @@ def write_vit(folder: Path) -> str:
 
 
 def encode_vit(weights: Mapping[str, NDArray[np.floating[Any]]]) -> bytes:
-    """Encode weights of a vision transformer as they were published.
-
-    Args:
-        weights: by the names of transformers' DINOv2.
-    """
+    """Encode published weights of a vision transformer, named as in transformers' DINOv2."""
     counted: Tensor = ("onnx::Count", np.zeros(2), "integers")
     tensors, nodes = [counted], []
     for number, (name, values) in enumerate(weights.items()):
@@ -167,12 +158,10 @@ def encode_onnx(
     tensors: Iterable[Tensor],
     nodes: Iterable[tuple[str, str, Sequence[str]]],
 ) -> bytes:
-    """Encode tensors and nodes as an ONNX file.
+    """Encode tensors and nodes (name, operation and inputs) as an ONNX file.
 
-    Args:
-        tensors: name, values, and how they stand in it: `raw`, `packed` or, as such that are no
-            numbers of four bytes, `integers`.
-        nodes: name, operation and inputs.
+    A tensor is its name, its values, and the way it stands in the file: `raw`, `packed` or, if its
+    entries are no numbers of four bytes, `integers`.
     """
     from onnx import TensorProto, helper
 

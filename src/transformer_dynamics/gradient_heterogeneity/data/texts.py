@@ -15,15 +15,9 @@ from transformer_dynamics.encoders.tokens import Places, Tokens
 def text_samples(
     choice: TextChoice, seed: int, tokens: Mapping[str, NDArray[Any]]
 ) -> tuple[Tokens, Tokens, Tokens]:
-    """Draw the training, validation and test samples of a seed.
+    """Draw the training, validation and test samples of a seed, from the tokens of all splits.
 
-    Args:
-        choice: numbers of samples.
-        seed: of the draw.
-        tokens: arrays of all splits, as programs that tokenise return them.
-
-    Raises:
-        InputError: if more are asked for than there are.
+    Raises an `InputError` if more are asked for than there are.
     """
 
     def places(split: str) -> Places:

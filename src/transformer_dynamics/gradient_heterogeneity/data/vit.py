@@ -42,17 +42,10 @@ LINEAR = {
 
 
 def convert_weights(content: bytes) -> dict[str, NDArray[np.float32]]:
-    """Read the weights of the encoder from an ONNX file.
+    """Read the weights of the encoder from an ONNX file, by the names that they have in the module.
 
-    Args:
-        content: of the file.
-
-    Returns:
-        Weights by the names that they have in the module.
-
-    Raises:
-        InputError: if the package is missing, it is no ONNX file that has all its tensors, or a
-            constant is missing or has another shape.
+    Raises an `InputError` if the package is missing, the content is no ONNX file that has all its
+    tensors, or a constant is missing or has another shape.
     """
     graph, tensors = _read_onnx(content)
     found = {}
@@ -130,11 +123,8 @@ def _sizes(given: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
 def build_network(given: Mapping[str, NDArray[np.float32]]) -> nn.Module:
     """Build the encoder in eval mode, in float32, with attention that has second derivatives.
 
-    Args:
-        given: weights as `convert_weights` returns them.
-
-    Raises:
-        InputError: if the package is missing, or the weights do not fit.
+    The weights are those of `convert_weights`. Raises an `InputError` if the package is missing, or
+    they do not fit.
     """
     try:
         from transformers import Dinov2Config, Dinov2Model
@@ -160,9 +150,7 @@ def build_network(given: Mapping[str, NDArray[np.float32]]) -> nn.Module:
 def class_features(module: nn.Module, pixels: Tensor) -> Tensor:
     """Return the last hidden state of the class token: pixels [n, 3, H, W] to [n, 384].
 
-    Args:
-        module: as `build_network` returns it.
-        pixels: normalised; H and W are multiples of `PATCH`.
+    Pixels are normalised; H and W are multiples of `PATCH`.
     """
     state: Tensor = module(pixels).last_hidden_state
     return state[:, 0]

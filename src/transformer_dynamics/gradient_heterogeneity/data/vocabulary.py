@@ -31,9 +31,7 @@ PADDING, OTHER, BEGIN, MASK = range(len(SPECIAL))
 def list_words(lines: Sequence[str], number: int) -> list[str]:
     """Return the special words, then the most frequent ones; equals by their characters.
 
-    Args:
-        lines: running text.
-        number: how many in all; fewer if the text has fewer.
+    There are `number` in all, fewer if the running text has fewer.
     """
     counts = Counter(word for line in lines for word in split_words(line))
     counts.pop(SPECIAL[OTHER], None)
@@ -59,15 +57,9 @@ def number_running_text(lines: Sequence[str], known: Mapping[str, int]) -> NDArr
 
 
 def tokenise_texts(part: texts.Texts, known: Mapping[str, int], length: int) -> Tokens:
-    """Tokenise labelled single texts, each with a beginning.
+    """Tokenise labelled single texts, each with a beginning; an `InputError` for pairs of texts.
 
-    Args:
-        part: the texts.
-        known: numbers of words.
-        length: T, the largest number of tokens.
-
-    Raises:
-        InputError: for pairs of texts.
+    `known` has the numbers of words, `length` is the largest number T of tokens.
     """
     if part.second is not None:
         raise InputError("small transformers read single texts, and these are pairs")
@@ -87,18 +79,11 @@ def sample(
 ) -> dict[str, NDArray[Any]]:
     """Return the words of running text, and running and labelled texts as numbers of these.
 
-    Args:
-        job: number of words, and the set of labelled texts.
-        seeds: not used: each run draws its samples from all of them.
-        sources: the running text, then files of the labelled texts.
-
-    Returns:
-        `words` [W], `stream` [N] of running text; of the labelled texts `classes` [C] and, by split
-        (`train`, `test` and, if there is one, `validation`), the arrays of `Tokens`, such as
-        `train_tokens`, and `train_digests`.
-
-    Raises:
-        InputError: if a file cannot be read, or the labelled texts are pairs.
+    The running text is the first file. The arrays are `words` [W] and `stream` [N] of running text;
+    of the labelled texts `classes` [C] and, by split (`train`, `test` and, if there is one,
+    `validation`), those of `Tokens`, for instance `train_tokens`, and digests, for instance
+    `train_digests`. No seed is used: each run draws its samples from all texts. Raises an
+    `InputError` if a file cannot be read, or the labelled texts are pairs.
     """
     corpus, *labelled = sources
     if not corpus.is_file():
@@ -144,15 +129,9 @@ def mask_words(
 ) -> MaskedText:
     """Cut running text into stretches, and mask some words of each at random.
 
-    Args:
-        stream: [N] as `number_running_text` returns it.
-        length: T, with the beginning.
-        known: number of words, the special ones included.
-        masking: number of masked words, and their stand-ins.
-        seed: of the choice.
-
-    Raises:
-        InputError: if the text is shorter than a stretch.
+    `stream` is [N] as `number_running_text` returns it. A stretch has T = `length` tokens with its
+    beginning; `known` counts the words, the special ones included. Raises an `InputError` if the
+    text is shorter than a stretch.
     """
     number, inner = len(stream) // (length - 1), length - 1
     if number == 0:

@@ -11,15 +11,9 @@ from replication.base.errors import InputError
 
 
 def load_weights(module: nn.Module, given: Mapping[str, NDArray[Any]], kept: str = "") -> None:
-    """Load all tensors of a module.
+    """Load all tensors of a module, except those whose names end with `kept`, if that is given.
 
-    Args:
-        module: the module.
-        given: arrays by the names of its tensors.
-        kept: end of the names of tensors that keep their values, if there are any.
-
-    Raises:
-        InputError: if a tensor is missing, unknown, or has another shape.
+    Raises an `InputError` if a tensor is missing, unknown, or has another shape.
     """
     wanted: dict[str, Tensor] = {
         name: value

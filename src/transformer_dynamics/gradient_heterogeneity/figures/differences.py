@@ -84,8 +84,7 @@ def _loss_gaps(table: "pd.DataFrame") -> "Iterator[pd.DataFrame]":
 def placement_gaps(table: "pd.DataFrame") -> "pd.DataFrame":
     """Return Ginis of Post-LN minus those of Pre-LN of trained networks, by depth, state and seed.
 
-    Args:
-        table: columns ln, depth, deviation, state, seed, metric, value and set.
+    The table has the columns ln, depth, deviation, state, seed, metric, value and set.
     """
     rows = table[(table["set"] == "all") & table["metric"].isin(GINIS)]
     rows = rows[rows.groupby(["depth", "deviation"])["state"].transform("nunique") > 1]

@@ -92,12 +92,8 @@ def add_legend(
 ) -> None:
     """Add a legend, whose title says what dots, bars and bands are.
 
-    Args:
-        drawing: the picture.
-        handles: marks with their labels.
-        title: text above them.
-        beside: an empty panel that takes the legend; else it stands below everything.
-        more: what Matplotlib's `legend` takes, too.
+    It stands in the empty panel `beside`, else below everything. `more` goes to Matplotlib's
+    `legend`.
     """
     if len(beside):
         beside[0].legend(
@@ -122,15 +118,7 @@ def add_optimiser_legend(
     markers: bool = False,
     beside: "Sequence[Axes]" = (),
 ) -> None:
-    """Add a legend of the optimisers that are drawn.
-
-    Args:
-        drawing: the picture.
-        shown: names of optimisers.
-        title: text above them, see `add_legend`.
-        markers: show their markers.
-        beside: an empty panel that takes it, see `add_legend`.
-    """
+    """Add a legend of the optimisers that are drawn, perhaps with markers; see `add_legend`."""
     from matplotlib.lines import Line2D
 
     given = {*shown}

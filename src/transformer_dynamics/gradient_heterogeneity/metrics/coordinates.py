@@ -28,12 +28,9 @@ def measure(job: CoordinatesMetricJob, runs: Iterable[Run], data: Sequence[objec
     """Measure each run in its own coordinates theta'_b = theta_b/s_b, in one row.
 
     A run measures what it needs; runs of the same network, batches and seed tell one another the
-    rest.
-
-    Returns:
-        Columns of a run, see `TrainedRun.columns`; gini_norms and gini_densities of ||g'_b|| and
-        r'_b, lambda_g and lambda_p, and gain, of rates 1/h'_b over one rate in a step, with h_b not
-        below its median over the limit; NaN where no run has measured it.
+    rest. Columns are those of a run, see `TrainedRun.columns`; gini_norms and gini_densities of
+    ||g'_b|| and r'_b, lambda_g and lambda_p, and gain, of rates 1/h'_b over one rate in a step,
+    with h_b not below its median over the limit; NaN where no run has measured it.
     """
     every = list(read_runs(job, runs))
     known: dict[tuple[str, int | str, int], dict[str, Floats]] = {}

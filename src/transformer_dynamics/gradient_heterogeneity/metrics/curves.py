@@ -13,10 +13,9 @@ from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJ
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure each step of each run, in one row.
 
-    Returns:
-        Columns of a run, see `TrainedRun.columns`; step (from 0), loss of the batch before the
-        step, with dropout (nats), and grad_norm before clipping; NaN after a loss that is not
-        finite.
+    Columns are those of a run, see `TrainedRun.columns`; step (from 0), loss of the batch before
+    the step, with dropout (nats), and grad_norm before clipping; NaN after a loss that is not
+    finite.
     """
     tables = []
     for run in read_runs(job, runs):

@@ -14,11 +14,10 @@ from transformer_dynamics.gradient_heterogeneity.settings.metrics import Endpoin
 def measure(job: EndpointMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure each point of each run, in one row.
 
-    Returns:
-        Columns of a run, see `TrainedRun.columns`; classes (C); step (steps before), endpoint
-        (cross-entropy of the slice without dropout, nats) and slice_accuracy; training_loss, the
-        mean over the last of these equal parts of the batches before, NaN before the first;
-        is_last. NaN once training is lost.
+    Columns are those of a run, see `TrainedRun.columns`; classes (C); step (steps before), endpoint
+    (cross-entropy of the slice without dropout, nats) and slice_accuracy; training_loss, the mean
+    over the last of these equal parts of the batches before, NaN before the first; is_last. NaN
+    once training is lost.
     """
     tables = []
     for run in read_runs(job, runs):

@@ -19,11 +19,10 @@ Arrays = Mapping[str, NDArray[Any]]
 def measure(job: FingerprintJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Return a digest of all bits of a run, and a few numbers of its end.
 
-    Returns:
-        Columns arm (the name of the run without its seed), seed and digest. Of trained networks,
-        loss (of the last batch) and endpoint, in nats. Of heads, the mean norm of V and the mean
-        loss (nats). Of measured networks, norm, the mean of ||g|| of the last state, and curvature,
-        the mean of its h_b, NaN if none was measured.
+    Columns are arm (the name of the run without its seed), seed and digest. Of trained networks,
+    loss (of the last batch) and endpoint, in nats. Of heads, the mean norm of V and the mean loss
+    (nats). Of measured networks, norm, the mean of ||g|| of the last state, and curvature, the mean
+    of its h_b, NaN if none was measured.
     """
     rows = []
     for run in runs:

@@ -21,20 +21,15 @@ from transformer_dynamics.gradient_heterogeneity.training.record import HEAD_COL
 def measure(
     job: HeadsMetricJob, runs: Iterable[Run], data: Sequence[Mapping[str, NDArray[Any]]]
 ) -> pd.DataFrame:
-    """Measure each seed, optimiser, batch size and point, in one row.
+    """Measure each seed, optimiser, batch size and point of runs of `training.heads`, in one row.
 
-    Args:
-        job: settings of the heads.
-        runs: arrays of `training.heads`.
-        data: tokens of each set, in the order in which `HeadsMetricJob.texts` names them.
-
-    Returns:
-        Columns task (the set), classes (C), optimiser, beta (of its average of gradients, 0 for
-        none), rate, batch (m), seed, step (steps before); drift, mean_bias divided by the sum of
-        rates, NaN before the first step; mean_bias; norms common, centred and total of V; loss of
-        the slice (nats); law, the drift at equal probabilities and uniform classes, and bound, the
-        drift that absence of classes allows SignSGD with as many samples of each class as there
-        are, both NaN for optimisers that they are not of.
+    The data are tokens of each set, in the order in which `HeadsMetricJob.texts` names them.
+    Columns are task (the set), classes (C), optimiser, beta (of its average of gradients, 0 for
+    none), rate, batch (m), seed, step (steps before); drift, mean_bias divided by the sum of rates,
+    NaN before the first step; mean_bias; norms common, centred and total of V; loss of the slice
+    (nats); law, the drift at equal probabilities and uniform classes, and bound, the drift that
+    absence of classes allows SignSGD with as many samples of each class as there are, both NaN for
+    optimisers that they are not of.
     """
     tables = []
     tokens = dict(zip(job.texts, data, strict=True))
@@ -68,13 +63,7 @@ def measure(
 
 
 def drift_laws(optimiser: HeadOptimiser, batch: int, counts: NDArray[np.int64]) -> dict[str, float]:
-    """Return the columns law and bound.
-
-    Args:
-        optimiser: name and average of the optimiser.
-        batch: m.
-        counts: [C] samples of each class.
-    """
+    """Return the columns law and bound, for `counts` [C] samples of each class and a batch of m."""
     classes = len(counts)
     law = bound = np.nan
     if optimiser.name in {"sgd", "sgd_momentum"}:

@@ -14,10 +14,9 @@ from transformer_dynamics.gradient_heterogeneity.training.record import POINT_CO
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure each point of each run, in one row.
 
-    Returns:
-        Columns of a run, see `TrainedRun.columns`; step (steps before), mean_bias, drift (mean_bias
-        divided by the sum of rates so far; NaN before the first step), and norms common, centred
-        and total of V.
+    Columns are those of a run, see `TrainedRun.columns`; step (steps before), mean_bias, drift
+    (mean_bias divided by the sum of rates so far; NaN before the first step), and norms common,
+    centred and total of V.
     """
     tables = []
     for run in read_runs(job, runs):

@@ -23,10 +23,9 @@ Row = tuple[int, str, str, float, float, float, float]
 def measure(job: MeasuredMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure each curved batch, set of tensors, method and rate, in one row.
 
-    Returns:
-        Columns of `MeasuredState.columns`; batch from 0; set, method and factor f, see
-        `training.one_step`; rate, f eta*; sure, the decrease that (1) promises if blocks are not
-        coupled; decrease (nats). There are no rows of states of which no curvature was measured.
+    Columns are those of `MeasuredState.columns`; batch from 0; set, method and factor f, see
+    `training.one_step`; rate, f eta*; sure, the decrease that (1) promises if blocks are not
+    coupled; decrease (nats). There are no rows of states of which no curvature was measured.
     """
     told = [
         dict(zip(OWN, row, strict=True)) | state.columns

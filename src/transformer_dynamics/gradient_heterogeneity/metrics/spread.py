@@ -42,12 +42,11 @@ CURVATURES = ("lambda_g", "lambda_p", "ratio", "advantage", "slope", "rank", "bl
 def measure(job: MeasuredMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure the heterogeneity of each state and set of tensors.
 
-    Returns:
-        Columns of `MeasuredState.columns`; set, one of `TENSOR_SETS`, of which only tensors that
-        get a gradient count; blocks, the number of these tensors; metric, see
-        `gradient_metrics` and `curvature_metrics`; value; low and high, 95 % over batches. Metrics
-        of curvatures are missing where none was measured, those of layers where there is one alone.
-        They are NaN where they are not defined, as after training that was lost.
+    Columns are those of `MeasuredState.columns`; set, one of `TENSOR_SETS`, of which only tensors
+    that get a gradient count; blocks, the number of these tensors; metric, see `gradient_metrics`
+    and `curvature_metrics`; value; low and high, 95 % over batches. Metrics of curvatures are
+    missing where none was measured, those of layers where there is one alone. They are NaN where
+    they are not defined, as after training that was lost.
     """
     rows = []
     for state in read_states(job, runs):
@@ -84,19 +83,12 @@ def _metrics(state: MeasuredState, chosen: NDArray[np.bool_]) -> dict[str, Float
 
 
 def gradient_metrics(state: MeasuredState, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
-    """Return metrics of the gradients of a set of tensors.
+    """Return metrics [batch] of the gradients of a set of tensors, `chosen` [B].
 
-    Args:
-        state: the measurement.
-        chosen: [B] the set.
-
-    Returns:
-        [batch] by metric: gini_norm and gini_density, G of ||g_b|| and r_b; log_spread, sd of
-        log r_b; extent, largest over smallest r_b; kappa; layer_gini and layer_log_spread, the same
-        of norms of layers 1 to L.
-
-    Raises:
-        InputError: if they are not defined, as of too few tensors.
+    gini_norm and gini_density are G of ||g_b|| and r_b; log_spread is the standard deviation of log
+    r_b; extent is the largest over the smallest r_b; then kappa; layer_gini and layer_log_spread
+    are those of norms of layers 1 to L. Raises an `InputError` if they are not defined, as of too
+    few tensors.
     """
     found = state.found
     norms, density = found.norms[:, chosen], _densities(state, chosen)
@@ -115,19 +107,12 @@ def gradient_metrics(state: MeasuredState, chosen: NDArray[np.bool_]) -> dict[st
 
 
 def curvature_metrics(state: MeasuredState, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
-    """Return metrics of the curvatures of a set of tensors; none where they were not measured.
+    """Return metrics [batch] of the curvatures of a set of tensors, `chosen` [B].
 
-    Args:
-        state: the measurement.
-        chosen: [B] the set.
-
-    Returns:
-        [batch] by metric: lambda_g; lambda_p; ratio, lambda_g/lambda_p; advantage, kappa times
-        ratio; slope and rank of log h_b on log r_b; block_gain, K with h_b no smaller than
-        the median over the limit.
-
-    Raises:
-        InputError: if they are not defined, as of too few tensors that are curved upwards.
+    There are none where curvatures were not measured. They are lambda_g; lambda_p; ratio,
+    lambda_g/lambda_p; advantage, kappa times ratio; slope and rank of log h_b on log r_b;
+    block_gain, K with h_b no smaller than the median over the limit. Raises an `InputError` if they
+    are not defined, as of too few tensors that are curved upwards.
     """
     found = state.found
     if not len(found.curvatures):
@@ -166,15 +151,9 @@ def _kappa(state: MeasuredState, chosen: NDArray[np.bool_]) -> Floats:
 
 
 def layer_norms(norms: Floats, layers: NDArray[np.int64], depth: int) -> Floats:
-    """Return norms of the gradients of whole layers.
+    """Return norms [batch, L] of the gradients of whole layers, without layers that have no tensor.
 
-    Args:
-        norms: [batch, B] ||g_b||.
-        layers: [B] layer of each tensor.
-        depth: L.
-
-    Returns:
-        [batch, L] of layers 1 to L, without those that have no tensor.
+    `norms` [batch, B] are ||g_b||, `layers` [B] the layer of each tensor; layers go from 1 to L.
     """
     present = [layer for layer in range(1, depth + 1) if (layers == layer).any()]
     columns = [np.linalg.norm(norms[:, layers == layer], axis=1) for layer in present]
@@ -182,11 +161,7 @@ def layer_norms(norms: Floats, layers: NDArray[np.int64], depth: int) -> Floats:
 
 
 def bootstrap_interval(values: Floats) -> tuple[float, float]:
-    """Return 95 % of averages of batches that are drawn anew, with repetition.
-
-    Args:
-        values: [batch].
-    """
+    """Return 95 % of averages of batches, drawn anew with repetition, from values [batch]."""
     drawn = generator(0, "bootstrap of batches").integers(len(values), size=(DRAWS, len(values)))
     low, high = np.percentile(values[drawn].mean(axis=1), [TAIL, 100 - TAIL])
     return float(low), float(high)

@@ -13,10 +13,9 @@ from transformer_dynamics.gradient_heterogeneity.training.record import DIRECTIO
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure each point after the first and set of tensors, in one row.
 
-    Returns:
-        Columns of a run, see `TrainedRun.columns`; step (its number from 1), set (`all`,
-        `without_embeddings`), own_sign, the cosine of the step with its own signs, and
-        gradient_sign, that with SignSGD's step.
+    Columns are those of a run, see `TrainedRun.columns`; step (its number from 1), set (`all`,
+    `without_embeddings`), own_sign, the cosine of the step with its own signs, and gradient_sign,
+    that with SignSGD's step.
     """
     tables = []
     for run in read_runs(job, runs):

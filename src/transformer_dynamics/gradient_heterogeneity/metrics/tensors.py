@@ -16,11 +16,10 @@ from transformer_dynamics.gradient_heterogeneity.settings.metrics import Measure
 def measure(job: MeasuredMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure each tensor on each batch of each state, in one row.
 
-    Returns:
-        Columns of `MeasuredState.columns`; batch from 0; tensor, layer and kind, see `Block`;
-        params, P_b; norm, ||g_b||; norm_1, ||g_b||_1; nonzero, entries of g_b that are not zero;
-        curvature, the largest eigenvalue of H_bb, and products, which it took, NaN of biases and of
-        batches of which it was not measured.
+    Columns are those of `MeasuredState.columns`; batch from 0; tensor, layer and kind, see `Block`;
+    params, P_b; norm, ||g_b||; norm_1, ||g_b||_1; nonzero, entries of g_b that are not zero;
+    curvature, the largest eigenvalue of H_bb, and products, which it took, NaN of biases and of
+    batches of which it was not measured.
     """
     return pd.concat([_rows(state) for state in read_states(job, runs)], ignore_index=True)
 

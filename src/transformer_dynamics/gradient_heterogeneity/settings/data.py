@@ -36,9 +36,7 @@ Length = Annotated[int, Field(ge=2)]
 def source_paths(name: SourceName, folder: str | None) -> tuple[str, ...]:
     """Return the paths of a source's files, which a job names in `reads`.
 
-    Args:
-        name: the source.
-        folder: one that has the files under these names; they are fetched if left out.
+    They are in the folder, if given; else they are fetched.
     """
     return tuple(f"{folder or f'results/datasets/{name}'}/{file}" for file in SOURCES[name])
 

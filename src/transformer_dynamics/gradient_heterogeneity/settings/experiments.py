@@ -122,11 +122,7 @@ class SharedSettings(Strict):
     """Device that trains and measures."""
 
     def network(self, setting: NetworkSetting) -> NetworkChoice:
-        """Return a network with its samples and all constants.
-
-        Raises:
-            KeyError: if a set has no samples.
-        """
+        """Return a network with its samples and constants; a `KeyError` if a set has no samples."""
         if isinstance(setting, ImageNetworkSetting):
             return self.networks.complete(setting)
         texts, deviation = self.texts(setting), self.networks.head_deviation
@@ -140,11 +136,7 @@ class SharedSettings(Strict):
         )
 
     def texts(self, drawn: DrawnTexts) -> TextChoice:
-        """Return a set with the numbers of samples that are drawn.
-
-        Raises:
-            KeyError: if it has no samples.
-        """
+        """Return a set with the numbers of samples that are drawn; a `KeyError` if it has none."""
         own = {"train": drawn.train, "validation": drawn.validation}
         given = {name: number for name, number in own.items() if number is not None}
         return self.sets[drawn.texts].model_copy(update=given)
@@ -184,11 +176,7 @@ class Case(Strict):
     """Number of training samples whose cross-entropy is recorded."""
 
     def trainings(self, shared: SharedSettings) -> dict[str, Training]:
-        """Return the training of every run by optimiser, rate, schedule and what else it varies.
-
-        Args:
-            shared: what all experiments share.
-        """
+        """Return the training of every run by optimiser, rate, schedule and what else it varies."""
         found = {}
         for optimiser, rates in self.rates.items():
             epsilons = self.epsilons if optimiser in HAS_EPSILON else [USUAL_EPSILON]
@@ -225,11 +213,7 @@ class Grid(Strict):
     """Seeds instead of those of all experiments."""
 
     def jobs(self, shared: SharedSettings) -> dict[str, RunJob]:
-        """Return the runs of one seed by name.
-
-        Raises:
-            KeyError: if a set has no samples.
-        """
+        """Return the runs of one seed by name; a `KeyError` if a set has no samples."""
         return {
             f"{name}-{run}": RunJob(
                 case=name,

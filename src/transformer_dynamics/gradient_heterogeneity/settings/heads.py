@@ -48,11 +48,7 @@ class HeadOptimiserSetting(Strict):
     Adam; that of all trainings if left out."""
 
     def with_averages(self, averages: Averages) -> HeadOptimiser:
-        """Return the optimiser with all averages.
-
-        Args:
-            averages: of all trainings.
-        """
+        """Return the optimiser with all averages; those it lacks are those of all trainings."""
         first, second = averages.shares(self.name)
         own = first if self.momentum is None else self.momentum
         return HeadOptimiser(name=self.name, momentum=own, second=second)

@@ -201,11 +201,7 @@ class Networks(Strict):
     """Interpolation by which images are made larger."""
 
     def complete(self, setting: ImageNetworkSetting) -> ImageNetwork:
-        """Return a network for images with those of these constants that it depends on.
-
-        Args:
-            setting: the network and its samples.
-        """
+        """Return a network for images with those of these constants that it depends on."""
         return ImageNetwork(
             **dict(setting),
             head_deviation=self.head_deviation,

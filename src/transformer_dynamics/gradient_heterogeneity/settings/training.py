@@ -49,10 +49,9 @@ class UpdateRule(NamedTuple):
     """Strength lambda of weight decay, apart from gradients."""
 
     def check(self) -> None:
-        """Refuse an unknown optimiser, or constants that are out of range.
+        """Refuse an unknown optimiser, or constants that are out of range, with an `InputError`.
 
-        Raises:
-            InputError: for an unknown name, for averages outside of [0, 1), for eps < 0.
+        Averages are in [0, 1), and eps >= 0.
         """
         if self.name not in OPTIMISERS:
             raise InputError(f"unknown optimiser {self.name}; known: {', '.join(OPTIMISERS)}")
@@ -82,11 +81,7 @@ class Averages(Strict):
     """Shares of Adam's two averages."""
 
     def shares(self, name: OptimiserName) -> tuple[float, float]:
-        """Return the shares of averages of gradients and of their squares; 0 is no average.
-
-        Args:
-            name: of the optimiser.
-        """
+        """Return the shares of averages of gradients and of their squares; 0 is no average."""
         known: dict[OptimiserName, tuple[float, float]] = {
             "sgd_momentum": (self.sgd_momentum, 0.0),
             "signum": (self.signum, 0.0),
@@ -192,9 +187,7 @@ class SharedTraining(Strict):
     def complete(self, setting: TrainingSetting, **own: Any) -> Training:
         """Return a training with those of these constants that it depends on.
 
-        Args:
-            setting: optimiser, rate and steps.
-            own: further settings of `Training`, such as coordinates.
+        `own` are further settings of `Training`, such as coordinates.
         """
         momentum, second = self.averages.shares(setting.optimiser)
         return Training(

@@ -64,17 +64,10 @@ class TopEigenvalue(NamedTuple):
 
 
 def block_product(loss: Loss, parameters: Mapping[str, Tensor], name: str) -> Product:
-    """Return the map v -> H_bb v of one tensor, all others being constant.
+    """Return the map v -> H_bb v of the tensor `name`, all others being constant.
 
-    The loss and its gradient are computed once; a product costs one more pass backwards.
-
-    Args:
-        loss: of all parameters.
-        parameters: theta.
-        name: of the tensor.
-
-    Returns:
-        v to H_bb v, both shaped as the tensor.
+    Both v and H_bb v are shaped as the tensor. The loss of all parameters and its gradient are
+    computed once; a product costs one more pass backwards.
     """
 
     def of_block(tensor: Tensor) -> Tensor:
@@ -94,13 +87,9 @@ def block_product(loss: Loss, parameters: Mapping[str, Tensor], name: str) -> Pr
 def top_eigenvalue(
     product: Product, like: Tensor, random: torch.Generator, iteration: Iteration = RELEASED
 ) -> TopEigenvalue:
-    """Find an eigenvalue by power iteration with deflation.
+    """Find an eigenvalue of a symmetric map v -> H v by power iteration with deflation.
 
-    Args:
-        product: v -> H v, H symmetric.
-        like: a tensor of v's shape and type.
-        random: generator of starting vectors.
-        iteration: its end.
+    `like` has v's shape and type; `random` generates starting vectors.
     """
     found: list[float] = []
     vectors: list[Tensor] = []
@@ -164,19 +153,11 @@ def largest_eigenvalue(
     of theta_1. After `least` products this ends the iteration once it is below the tolerance,
     relative to theta_1 or, if larger, to `NEGLIGIBLE` times the largest |theta|. Relative to the
     largest |theta| itself it would end where a negative eigenvalue is large and theta_1 has hardly
-    begun to grow.
+    begun to grow. Before `least` products theta_1 may be one of the many eigenvalues near zero,
+    near which a residual is small, too.
 
-    Args:
-        product: v -> H v.
-        like: a tensor of v's shape and type.
-        random: generator of the start.
-        least: products before which it does not end, as at first theta_1 may be one of the many
-            eigenvalues near zero, near which a residual is small, too.
-        tolerance: relative error that ends it.
-        most: products; the number of entries is another bound.
-
-    Returns:
-        The eigenvalue is NaN if a product is not finite.
+    `like` has v's shape and type. Products end at `most`, or at the number of entries. The
+    eigenvalue is NaN if a product is not finite.
     """
     start = torch.randn(like.shape, generator=random, dtype=like.dtype).to(like.device)
     basis = [start / torch.linalg.vector_norm(start)]

@@ -31,12 +31,9 @@ from replication.base.errors import InputError
 def absence_bound(shares: ArrayLike, batch: int) -> float:
     """Return the bound 1 - 2 mean_k (1 - pi_k)^m of the drift, in units of the rate.
 
-    It is (1) if all pi_k = 1/C, and never more than (1), as (1 - pi)^m is convex. Samples are drawn
-    independently here, see `permuted_absence_bound` for batches from a permutation.
-
-    Args:
-        shares: [C] pi_k, the probability of each class.
-        batch: m.
+    It is (1) if all pi_k = 1/C, and never more than (1), as (1 - pi)^m is convex. `shares` [C] are
+    the probabilities pi_k of classes, m is the batch. Samples are drawn independently here, see
+    `permuted_absence_bound` for batches from a permutation.
     """
     return float(1 - 2 * np.mean((1 - np.asarray(shares)) ** batch))
 
@@ -45,15 +42,9 @@ def permuted_absence_bound(counts: ArrayLike, batch: int) -> float:
     """Return the bound for batches from a permutation of the samples, where none is drawn twice.
 
     Class k is absent from a batch with probability prod_(i<m) (N - N_k - i)/(N - i), which is less
-    than (1 - N_k/N)^m. A batch that goes over the end of an epoch has two such parts, whose product
-    is more, so that the bound holds for it, too.
-
-    Args:
-        counts: [C] N_k, samples of each class, N in all.
-        batch: m.
-
-    Returns:
-        1 - 2 mean_k of these probabilities, in units of the rate.
+    than (1 - N_k/N)^m. The bound is 1 - 2 mean_k of these, in units of the rate; `counts` [C] are
+    the samples N_k of classes, N in all. A batch that goes over the end of an epoch has two such
+    parts, whose product is more, so that the bound holds for it, too.
     """
     known = np.asarray(counts, dtype=np.float64)
     total = known.sum()
@@ -68,12 +59,7 @@ def balanced_batch(classes: int) -> float:
 
 
 def uniform_drift(classes: int, batch: int) -> float:
-    """Return the average drift (2) of SignSGD at p = 1/C, in units of the rate.
-
-    Args:
-        classes: C.
-        batch: m.
-    """
+    """Return the average drift (2) of SignSGD at p = 1/C, in units of the rate."""
     share = 1 / classes
     at_most, below = batch // classes, (batch - 1) // classes
     return float(binom.sf(at_most, batch, share) - binom.cdf(below, batch, share))
@@ -88,13 +74,7 @@ def skewness(classes: int, batch: int) -> float:
 def averaged_drift(classes: int, batch: int, beta: float) -> float:
     """Return the average drift (3) of signs of an average, in units of the rate.
 
-    Args:
-        classes: C.
-        batch: m.
-        beta: of the average; 0 is no average.
-
-    Raises:
-        InputError: unless 0 <= beta < 1.
+    `beta` is 0 without an average. Raises an `InputError` unless 0 <= beta < 1.
     """
     if not 0 <= beta < 1:
         raise InputError(f"an average needs 0 <= beta < 1, not {beta}")
@@ -116,13 +96,8 @@ def simulated_drift(
 ) -> Simulated:
     """Simulate the drift of signs of the average at p = 1/C, by draws of batches.
 
-    Args:
-        classes: C.
-        batch: m.
-        beta: of the average; 0 is no average.
-        random: generator of batches.
-        draws: independent runs, two at least.
-        steps: of each run that count, after 10/(1 - beta) that do not.
+    `beta` is 0 without an average. Of each of the independent `draws`, two at least, `steps` count,
+    after 10/(1 - beta) that do not.
     """
     ahead = int(np.ceil(10 / (1 - beta))) if beta else 0
     average = np.zeros((draws, classes))

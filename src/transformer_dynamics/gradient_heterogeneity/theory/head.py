@@ -32,14 +32,8 @@ def head_gradient(
 ) -> dict[str, Tensor]:
     """Return the gradients of the mean cross-entropy: sum_i delta_i phi_i^T/m and sum_i delta_i/m.
 
-    Args:
-        weight: [..., C, h] V.
-        bias: [..., C] b.
-        features: [..., m, h] phi_i.
-        labels: [..., m] y_i.
-
-    Returns:
-        `weight` and `bias`, shaped as they are; the sum over classes of each is zero.
+    They are `weight` and `bias`, shaped as V [..., C, h] and b [..., C]; the sum over classes of
+    each is zero. Features phi_i are [..., m, h], labels y_i [..., m].
     """
     logits = features @ weight.mT + bias.unsqueeze(-2)
     one_hot = torch.nn.functional.one_hot(labels, weight.shape[-2]).to(logits)

@@ -29,18 +29,10 @@ Floats = NDArray[np.float64]
 
 
 def gini(values: ArrayLike) -> Floats:
-    """Return the Gini coefficient G = 2 sum_i i x_(i)/(B sum x) - (B + 1)/B.
+    """Return the Gini coefficient G = 2 sum_i i x_(i)/(B sum x) - (B + 1)/B: x [..., B] to [...].
 
-    It is 0 for equal values, and 1 - 1/B for one value alone.
-
-    Args:
-        values: [..., B] x >= 0, not all zero: norms ||g_b|| or densities r_b.
-
-    Returns:
-        [...].
-
-    Raises:
-        InputError: for a negative value, and for zeros alone.
+    It is 0 for equal values, and 1 - 1/B for one value alone. The x are norms ||g_b|| or densities
+    r_b. Raises an `InputError` for a negative value, and for zeros alone.
     """
     x = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     count = x.shape[-1]
@@ -53,11 +45,8 @@ def gini(values: ArrayLike) -> Floats:
 def lorenz(values: ArrayLike) -> Floats:
     """Return the share of the sum that the smallest 0, 1, ..., B values have, whose area gives G.
 
-    Args:
-        values: [..., B] as those of `gini`.
-
-    Returns:
-        [..., B + 1] from 0 to 1. G = 1 - (1/B) sum_i (share_i + share_(i+1)).
+    Values [..., B], as those of `gini`, give shares [..., B + 1] from 0 to 1. G = 1 - (1/B) sum_i
+    (share_i + share_(i+1)).
     """
     x = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     sums = np.cumsum(np.concatenate([np.zeros_like(x[..., :1]), x], axis=-1), axis=-1)
@@ -72,8 +61,7 @@ def densities(norms: ArrayLike, sizes: ArrayLike) -> Floats:
 def log_spread(values: ArrayLike) -> Floats:
     """Return the standard deviation of log x over blocks, with divisor B: [..., B] x > 0 to [...].
 
-    Raises:
-        InputError: for a value that is not positive.
+    Raises an `InputError` for a value that is not positive.
     """
     return np.asarray(np.log(_positive(values)).std(axis=-1))
 
@@ -81,8 +69,7 @@ def log_spread(values: ArrayLike) -> Floats:
 def extent(values: ArrayLike) -> Floats:
     """Return the largest over the smallest x of all blocks: [..., B] x > 0 to [...].
 
-    Raises:
-        InputError: for a value that is not positive.
+    Raises an `InputError` for a value that is not positive.
     """
     x = _positive(values)
     return np.asarray(x.max(axis=-1) / x.min(axis=-1))
@@ -107,14 +94,9 @@ class Alignment(NamedTuple):
 
 
 def alignment(curvatures: ArrayLike, density: ArrayLike) -> Alignment:
-    """Return slope and rank correlation of h_b on r_b.
+    """Return slope and rank correlation of curvatures h_b [B] on densities r_b [B].
 
-    Args:
-        curvatures: [B] h_b.
-        density: [B] r_b.
-
-    Raises:
-        InputError: if fewer than three blocks have positive values.
+    Raises an `InputError` if fewer than three blocks have positive values.
     """
     h, r = np.asarray(curvatures, dtype=np.float64), np.asarray(density, dtype=np.float64)
     kept = (h > 0) & (r > 0)
@@ -128,12 +110,9 @@ def alignment(curvatures: ArrayLike, density: ArrayLike) -> Alignment:
 
 
 def kappa(absolute: ArrayLike, norm: ArrayLike, count: ArrayLike) -> Floats:
-    """Return kappa = ||g||_1^2/(P ||g||^2).
+    """Return kappa = ||g||_1^2/(P ||g||^2) of `absolute` ||g||_1 and `norm` ||g||, all [...].
 
-    Args:
-        absolute: [...] ||g||_1.
-        norm: [...] ||g||.
-        count: [...] P, or the number of entries that are not zero, which alone a sign moves.
+    `count` is P, or the number of entries that are not zero, which alone a sign moves.
     """
     return np.asarray(np.square(absolute) / (np.asarray(count) * np.square(norm)))
 
@@ -161,16 +140,10 @@ def size_weighted(sizes: ArrayLike, curvatures: ArrayLike) -> Floats:
 def advantage(
     sizes: ArrayLike, norms: ArrayLike, absolute: ArrayLike, curvatures: ArrayLike
 ) -> Floats:
-    """Return `kappa` Lambda_G/Lambda_P, the best sure step by signs over that by gradients.
+    """Return `kappa` Lambda_G/Lambda_P [...], the best sure step by signs over that by gradients.
 
-    Args:
-        sizes: [B] P_b.
-        norms: [..., B] ||g_b||.
-        absolute: [..., B] ||g_b||_1.
-        curvatures: [..., B] h_b.
-
-    Returns:
-        [...]; above 1 signs win.
+    Above 1 signs win. Sizes P_b are [B]; norms ||g_b||, absolute sums ||g_b||_1 and curvatures h_b
+    are [..., B].
     """
     whole = np.linalg.norm(np.asarray(norms, dtype=np.float64), axis=-1)
     dense = kappa(np.sum(absolute, axis=-1), whole, np.sum(sizes))
@@ -182,29 +155,16 @@ def lognormal_advantage(inner: float, sigma: ArrayLike, slope: ArrayLike) -> Flo
     """Return the `advantage` of many blocks of one size, lognormal r_b and h_b ~ r_b^a.
 
     kappa_in exp(sigma^2 (2a - 1)): for signs if a > 1/2, so the direction of heterogeneity decides.
-
-    Args:
-        inner: kappa_in.
-        sigma: standard deviation of log r_b.
-        slope: a.
+    `inner` is kappa_in, sigma the standard deviation of log r_b, a the slope.
     """
     return np.asarray(inner * np.exp(np.square(sigma) * (2 * np.asarray(slope) - 1)))
 
 
 def block_rate_gain(norms: ArrayLike, curvatures: ArrayLike) -> Floats:
-    """Return K = (sum_b w_b h_b)(sum_b w_b/h_b) >= 1.
+    """Return K = (sum_b w_b h_b)(sum_b w_b/h_b) >= 1: ||g_b|| and h_b [..., B] to [...].
 
-    It is the gain of rates eta_b = 1/h_b over one best rate.
-
-    Args:
-        norms: [..., B] ||g_b||.
-        curvatures: [..., B] h_b > 0.
-
-    Returns:
-        [...].
-
-    Raises:
-        InputError: for a curvature that is not positive, which has no such rate.
+    It is the gain of rates eta_b = 1/h_b over one best rate. Raises an `InputError` for a curvature
+    that is not positive, which has no such rate.
     """
     h = _positive(curvatures)
     return np.asarray(gradient_weighted(norms, h) * gradient_weighted(norms, 1 / h))

@@ -35,16 +35,9 @@ from transformer_dynamics.gradient_heterogeneity.theory.quadratics import (
 def wrong_sign_probability(
     gradient: Floats, deviations: Floats, batch: int, inequality: Literal["Markov", "Cantelli"]
 ) -> Floats:
-    """Return a bound q_i <= 1 of the probability that a batch gives entry i the wrong sign.
+    """Return a bound q_i <= 1 [P] of the probability that a batch gives entry i the wrong sign.
 
-    Args:
-        gradient: [P] g_i.
-        deviations: [P] s_i > 0.
-        batch: m.
-        inequality: the one that bounds q_i.
-
-    Returns:
-        [P].
+    The gradient is g_i [P], deviations are s_i > 0 [P], the batch is m.
     """
     ratio = np.abs(gradient) * np.sqrt(batch) / deviations
     if inequality == "Cantelli":
@@ -55,11 +48,7 @@ def wrong_sign_probability(
 def sgd_bound(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
     """Return the least average decrease of a step of SGD, the right-hand side of (1).
 
-    Args:
-        quadratic: g and H.
-        eta: the rate.
-        deviations: [P] s_i.
-        batch: m.
+    Deviations s_i are [P], m is the batch.
     """
     g = quadratic.gradient
     square = float(g @ g)
@@ -70,10 +59,7 @@ def sgd_bound(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) 
 def sign_bound(quadratic: Quadratic, eta: float, wrong: Floats) -> float:
     """Return the least average decrease of a step of SignSGD, the right-hand side of (2).
 
-    Args:
-        quadratic: g and H.
-        eta: the rate.
-        wrong: [P] q_i.
+    `wrong` are the q_i [P].
     """
     every = np.ones(len(wrong))
     linear = float(np.abs(quadratic.gradient) @ (1 - 2 * wrong))

@@ -60,15 +60,10 @@ def initial_parameters(
 ) -> Parameters:
     """Draw random parameters in float64, the same for both placements. Gains are 1, biases 0.
 
-    The scale of embeddings matters to Pre-LN alone: it is where the stream starts.
-
-    Args:
-        depth: L.
-        sizes: of the tensors.
-        random: generator of the draws.
-        deviation: standard deviation of all matrices; without it they are those of PyTorch's
-            layers, U(+-1/sqrt(inputs)), and U(+-sqrt(6/(4 d))) for query, key and value.
-        embeddings: standard deviation of embeddings, 1 in PyTorch and .02 in BERT.
+    `deviation` is the standard deviation of all matrices; without it they are those of PyTorch's
+    layers, U(+-1/sqrt(inputs)), and U(+-sqrt(6/(4 d))) for query, key and value. `embeddings` is
+    that of embeddings, 1 in PyTorch and .02 in BERT. Their scale matters to Pre-LN alone: it is
+    where the stream starts.
     """
     d = sizes.width
 
@@ -131,11 +126,8 @@ def final_states(
 ) -> Tensor:
     """Return the states that the head sees: tokens [n, T] to [n, T, d].
 
-    Args:
-        stack: placement and depth.
-        parameters: theta.
-        tokens: [n, T].
-        real: [n, T] whether a token is no padding, which nothing attends to; all if left out.
+    `real` [n, T] tells tokens from padding, which nothing attends to; all are tokens if it is left
+    out.
     """
     state = embed_tokens(stack, parameters, tokens)
     for layer in range(stack.depth):
@@ -145,11 +137,7 @@ def final_states(
 
 
 def embed_tokens(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> Tensor:
-    """Return x_0 [n, T, d] of tokens [n, T].
-
-    Raises:
-        InputError: for an unknown placement.
-    """
+    """Return x_0 [n, T, d] of tokens [n, T]; an `InputError` for an unknown placement."""
     if stack.placement not in {"post", "pre"}:
         raise InputError(f"normalisation stands post or pre, not {stack.placement}")
     state = parameters["tokens"][tokens] + parameters["positions"][: tokens.shape[-1]]

@@ -102,13 +102,9 @@ def curvature_along(quadratic: Quadratic, direction: Floats) -> float:
 def sure_decrease(
     quadratic: Quadratic, direction: Floats, eta: float, lipschitz: float = 0.0
 ) -> float:
-    """Return the decrease that a step is sure to gain, the right-hand side of (1).
+    """Return the decrease that a step along d [P] is sure to gain, the right-hand side of (1).
 
-    Args:
-        quadratic: g and H.
-        direction: [P] d.
-        eta: the rate.
-        lipschitz: rho, 0 for a quadratic.
+    `lipschitz` is rho, 0 for a quadratic.
     """
     square = float(direction @ direction)
     linear = eta * float(quadratic.gradient @ direction)
@@ -120,8 +116,7 @@ def sure_decrease(
 def best_rate(quadratic: Quadratic, direction: Floats) -> float:
     """Return the rate (2) of which the sure decrease is largest.
 
-    Raises:
-        InputError: if no block along d is curved upwards and none is coupled.
+    Raises an `InputError` if no block along d is curved upwards and none is coupled.
     """
     curvature = curvature_along(quadratic, direction)
     if not curvature > 0:
@@ -132,8 +127,7 @@ def best_rate(quadratic: Quadratic, direction: Floats) -> float:
 def best_decrease(quadratic: Quadratic, direction: Floats) -> float:
     """Return the largest sure decrease (3), half of what the best rate's linear part promises.
 
-    Raises:
-        InputError: as `best_rate` does.
+    Raises an `InputError` as `best_rate` does.
     """
     return best_rate(quadratic, direction) * float(quadratic.gradient @ direction) / 2
 
@@ -141,10 +135,8 @@ def best_decrease(quadratic: Quadratic, direction: Floats) -> float:
 def block_rates(quadratic: Quadratic) -> Floats:
     """Return the direction d_b = g_b/h_b of a step with a rate by block [P].
 
-    eta = 1 gains sum_b ||g_b||^2/(2 h_b) with it at least, if delta = 0.
-
-    Raises:
-        InputError: for a block without upward curvature.
+    eta = 1 gains sum_b ||g_b||^2/(2 h_b) with it at least, if delta = 0. Raises an `InputError` for
+    a block without upward curvature.
     """
     h = quadratic.curvatures
     if not np.all(h > 0):
@@ -165,16 +157,8 @@ def descend(quadratic: Quadratic, method: Method, epsilon: float, most: int = 10
     """Descend to a method's own target: ||g|| <= sqrt(P) eps, or ||g||_1 <= P eps.
 
     The first target implies the second, not the reverse, so that the two bounds, which look alike,
-    do not compare the methods: kappa is missing in them.
-
-    Args:
-        quadratic: the start; H must be positive definite.
-        method: the one with these directions and this target.
-        epsilon: of the target.
-        most: largest number of steps.
-
-    Raises:
-        InputError: if H is not positive definite, or if the target is not reached.
+    do not compare the methods: kappa is missing in them. Raises an `InputError` if H is not
+    positive definite, or if the target is not reached in `most` steps.
     """
     if not np.linalg.eigvalsh(quadratic.hessian)[0] > 0:
         raise InputError("only a positive definite quadratic has a minimum to descend to")
@@ -195,13 +179,9 @@ def descend(quadratic: Quadratic, method: Method, epsilon: float, most: int = 10
 def stall_level(curvatures: Floats, eta: float) -> float:
     """Return the mean |g_i| at which sign descent of a constant rate stays, eta mean(h_i)/2.
 
-    Exactly, over any two steps, on a separable quadratic with curvatures h_i: an entry goes to and
-    fro between theta and theta - eta, 0 < theta < eta. It is eta Lambda_P/2 for h_i = h_b, where
-    (1) for signs turns negative, too.
-
-    Args:
-        curvatures: [P] h_i.
-        eta: the rate.
+    Exactly, over any two steps, on a separable quadratic with curvatures h_i [P]: an entry goes to
+    and fro between theta and theta - eta, 0 < theta < eta. It is eta Lambda_P/2 for h_i = h_b,
+    where (1) for signs turns negative, too.
     """
     return float(eta * np.mean(curvatures) / 2)
 
@@ -209,11 +189,7 @@ def stall_level(curvatures: Floats, eta: float) -> float:
 def stalled_gradient(curvatures: Floats, start: Floats, eta: float, steps: int) -> float:
     """Return the mean |g_i| over the last two steps of sign descent on sum_i h_i theta_i^2/2.
 
-    Args:
-        curvatures: [P] h_i.
-        start: [P] theta at the start.
-        eta: the rate.
-        steps: number of steps, two at least.
+    Curvatures h_i and the start theta are [P]; there are two steps at least.
     """
     theta, means = start, [0.0, 0.0]
     for step in range(steps):
@@ -228,12 +204,8 @@ def draw_quadratic(
     """Draw a quadratic of 2 to 8 blocks of 1 to 12 entries.
 
     Blocks are rotated spectra whose scale is lognormal over blocks, over four orders of magnitude;
-    so are gradients. Blocks may be indefinite, and some entries have no gradient.
-
-    Args:
-        random: generator of the draw.
-        coupled: add curvature between blocks.
-        definite: make H positive definite.
+    so are gradients. Blocks may be indefinite unless H is `definite`, and some entries have no
+    gradient. `coupled` adds curvature between blocks.
     """
     sizes = random.integers(1, 13, random.integers(2, 9))
     total, blocks = int(sizes.sum()), []
@@ -268,12 +240,7 @@ def isotropic_quadratic(
 ) -> Quadratic:
     """Return the quadratic with H_bb = h_b I and delta = 0, where (1) is an equality.
 
-    It is one for every direction and rate.
-
-    Args:
-        curvatures: [B] h_b >= 0.
-        sizes: [B] P_b.
-        gradient: [P] g.
+    It is one for every direction and rate. Curvatures h_b >= 0 and sizes P_b are [B], g is [P].
     """
     return Quadratic(np.diag(np.repeat(curvatures, sizes)), gradient, sizes)
 
@@ -281,11 +248,7 @@ def isotropic_quadratic(
 def coupled_pair(curvatures: Floats, coupling: float) -> Quadratic:
     """Return a quadratic of two blocks of one entry, where (1) is an equality.
 
-    It has H_12 = delta > 0 and g = (1, 1).
-
-    Args:
-        curvatures: [2] h_b >= 0.
-        coupling: delta.
+    It has H_12 = delta > 0, the coupling, and g = (1, 1); curvatures h_b >= 0 are [2].
     """
     hessian = np.diag(curvatures) + coupling * (1 - np.eye(2))
     return Quadratic(hessian, np.ones(2), np.ones(2, dtype=np.int64))

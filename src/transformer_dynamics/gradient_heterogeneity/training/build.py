@@ -41,16 +41,10 @@ Data = Sequence[Mapping[str, NDArray[Any]]]
 
 
 def build_network(choice: NetworkChoice, seed: int, data: Data, device: str = "cpu") -> Network:
-    """Build the network of a seed.
+    """Build the network of a seed, from the arrays that `choice.reads` names, in this order.
 
-    Args:
-        choice: the network and its samples.
-        seed: of head and samples, and of the weights where they are random.
-        data: arrays that `choice.reads` names, in this order.
-        device: where its parameters are.
-
-    Raises:
-        InputError: if data do not fit, or there are too few samples.
+    The seed is of head and samples, and of the weights where they are random. Raises an
+    `InputError` if data do not fit, or there are too few samples.
     """
     if isinstance(choice, TextNetwork):
         return _text_network(choice, seed, data, device)
@@ -115,11 +109,8 @@ def image_inputs(
 ) -> Inputs:
     """Return the map from images to normalised pixels [n, 3, size, size] with equal channels.
 
-    Args:
-        size: pixels along an edge.
-        enlarging: interpolation between the pixels of an image.
-        mean: [3] of channels from 0 to 1.
-        deviation: [3] divisor of channels.
+    Channels go from 0 to 1 before `mean` [3] is taken off and `deviation` [3] divides them;
+    `enlarging` is the interpolation between pixels.
     """
 
     def inputs(batch: Images, like: Tensor) -> tuple[Tensor]:

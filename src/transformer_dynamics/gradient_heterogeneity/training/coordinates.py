@@ -55,10 +55,8 @@ class BlockMeasurement(NamedTuple):
 def measure_blocks(training: Training, network: Network, seed: int) -> BlockMeasurement:
     """Measure what a way of training needs to know, without dropout.
 
-    Args:
-        training: coordinates need gradients, rates need curvatures.
-        network: the network.
-        seed: of batches and of starting vectors.
+    Coordinates need gradients, rates need curvatures. The seed is of batches and of starting
+    vectors.
     """
     norms = largest = np.full(len(network.blocks), np.nan)
     number = len(network.train.labels)
@@ -71,14 +69,7 @@ def measure_blocks(training: Training, network: Network, seed: int) -> BlockMeas
 
 
 def gradient_norms(network: Network, seed: int, size: int, batches: int) -> Floats:
-    """Return the root mean square [B] of ||g_b|| over the first batches of training.
-
-    Args:
-        network: the network.
-        seed: of the batches.
-        size: of a batch.
-        batches: number of batches.
-    """
+    """Return the root mean square [B] of ||g_b|| over the first batches of training."""
     squares = np.zeros(len(network.blocks))
     for step in range(batches):
         batch = network.train.take(batch_indices(seed, step, size, len(network.train.labels)))
@@ -90,11 +81,7 @@ def gradient_norms(network: Network, seed: int, size: int, batches: int) -> Floa
 def curvatures(network: Network, seed: int, size: int, blocks: Blocks) -> Floats:
     """Return the largest eigenvalue [B] of each block's Hessian on the first batch, at least 0.
 
-    Args:
-        network: the network.
-        seed: of the batch and of starting vectors.
-        size: of the batch.
-        blocks: number of iterations.
+    The seed is of the batch, which has `size` samples, and of starting vectors.
     """
     batch = network.train.take(batch_indices(seed, 0, size, len(network.train.labels)))
     _, gradients = network.gradients(network.start, batch)
@@ -111,14 +98,8 @@ def curvatures(network: Network, seed: int, size: int, blocks: Blocks) -> Floats
 def block_coordinates(training: Training, network: Network, found: BlockMeasurement) -> Coordinates:
     """Return the scales s_b = exp(q) or exp(-q) of blocks, and their rates.
 
-    Rates are eta_b/eta = median(h)/max(h_b, median(h)/limit).
-
-    The median of curvatures is that of all tensors but biases, some of which the loss does not see.
-
-    Args:
-        training: q, and whether rates follow curvature.
-        network: its blocks.
-        found: gradients and curvature before training.
+    Rates are eta_b/eta = median(h)/max(h_b, median(h)/limit). The median of curvatures is that of
+    all tensors but biases, some of which the loss does not see.
     """
     scales, rates = {}, {}
     if training.exponent:

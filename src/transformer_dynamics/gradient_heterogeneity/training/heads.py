@@ -44,20 +44,13 @@ def train(
     data: Sequence[Mapping[str, NDArray[Any]]],
     checkpoint: object,
 ) -> Arrays:
-    """Train the heads of some seeds, in float64.
+    """Train the heads of some seeds on tokens and features of a set, in float64.
 
-    Args:
-        job: the heads.
-        seeds: each draws a head that all optimisers and batches start from, and orders of samples.
-        data: tokens and features of the set.
-        checkpoint: not used, as a seed takes a minute at most.
-
-    Returns:
-        The seed first: `heads` [optimiser, batch size, point, `HEAD_COLUMNS`], with steps before
-        each point in `points`; `shares` [C] of the classes among the samples.
-
-    Raises:
-        InputError: if the device is not there, or there are fewer classes.
+    Each seed draws a head that all optimisers and batches start from, and orders of samples. The
+    arrays are, the seed first, `heads` [optimiser, batch size, point, `HEAD_COLUMNS`], with the
+    steps before each point in `points`, and `shares` [C] of the classes among the samples. No
+    checkpoint is kept, as a seed takes a minute at most. Raises an `InputError` if the device is
+    not there, or there are fewer classes.
     """
     tokens, features = data
     place = device(job.device)
@@ -83,14 +76,7 @@ def head_samples(
     classes: int | None,
     place: torch.device,
 ) -> HeadSamples:
-    """Return the published training samples of the first classes.
-
-    Args:
-        tokens: with their labels.
-        features: of the same texts.
-        classes: C; all if left out.
-        place: where to put them.
-    """
+    """Return the published training samples of the first classes, or of all."""
     number = len(tokens["classes"]) if classes is None else classes
     labels, phi = tokens["train_labels"], features["train_features"]
     chosen = labels < number
@@ -141,14 +127,10 @@ def _take(heads: Mapping[str, Tensor], optimiser: int) -> dict[str, Tensor]:
 
 
 def record_heads(heads: Mapping[str, Tensor], known: HeadSamples) -> Tensor:
-    """Return the numbers that are recorded of heads.
+    """Return the numbers [..., `HEAD_COLUMNS`] that are recorded of heads.
 
-    Args:
-        heads: `weight` [..., C, h] and `bias` [..., C].
-        known: samples for the mean cross-entropy, in nats.
-
-    Returns:
-        [..., `HEAD_COLUMNS`].
+    Heads are `weight` [..., C, h] and `bias` [..., C]; the mean cross-entropy of the known samples
+    is in nats.
     """
     weight, bias = heads["weight"], heads["bias"]
     norms = head_norms(weight)

@@ -39,17 +39,10 @@ if TYPE_CHECKING:
 def train_steps(
     training: Training, seed: int, network: Network, coordinates: Coordinates, state: State
 ) -> Iterator[State]:
-    """Yield the state after every step.
+    """Yield the state after every step; it is changed, and so are the network's running statistics.
 
     Batches and dropout follow from the seed and the number of the step alone, so that all runs of a
     seed share them, and a run that goes on from a saved state gives the same bits.
-
-    Args:
-        training: optimiser, rates and batches.
-        seed: of the run.
-        network: parameters at the start, and samples; its running statistics change.
-        coordinates: s_b and eta_b/eta of blocks.
-        state: where to begin or to go on; it is changed.
     """
     samples = len(network.train.labels)
     size = samples if training.batch_size == "full" else training.batch_size
@@ -104,20 +97,10 @@ def train_network(
     prepare: Callable[[Arrays], Arrays] = lambda arrays: arrays,
     name: str | None = None,
 ) -> State:
-    """Train to the end, from the beginning or from a saved state.
+    """Train to the end, and return the state after the last step.
 
-    Args:
-        training: optimiser, rates and batches.
-        seed: of the run.
-        network: parameters at the start, and samples.
-        coordinates: s_b and eta_b/eta of blocks.
-        checkpoint: keeps the state when it is due.
-        saved: arrays of `save_state`, if training goes on.
-        prepare: makes of these arrays what the checkpoint keeps.
-        name: of the training, beside its progress.
-
-    Returns:
-        The state after the last step.
+    Training begins anew, or goes on from `saved`, arrays of `save_state`; `prepare` makes of these
+    what the checkpoint keeps. `name` stands beside the progress.
     """
     if saved:
         state = restore_state(network, saved)

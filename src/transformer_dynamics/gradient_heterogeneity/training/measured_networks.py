@@ -24,20 +24,11 @@ def train(
     data: Sequence[Mapping[str, NDArray[Any]]],
     checkpoint: "Checkpoint",
 ) -> dict[str, NDArray[Any]]:
-    """Measure a network of one seed.
+    """Measure a network of one seed, which is of head, samples, batches and starts of iterations.
 
-    Args:
-        job: the network and its measurements.
-        seeds: the one seed, of head, samples, batches and starts of iterations.
-        data: arrays that `job.net.reads` names.
-        checkpoint: keeps the stages that are done.
-
-    Returns:
-        Of the states `pretrained` and, with fine-tuning, `tuned`, see `Progress.arrays`; the
-        training is called `tuning`.
-
-    Raises:
-        InputError: if the device is not there, or there are too few samples.
+    The data are the arrays that `job.net.reads` names. Returns those of `Progress.arrays`, of the
+    states `pretrained` and, with fine-tuning, `tuned`; the training is called `tuning`. Raises an
+    `InputError` if the device is not there, or there are too few samples.
     """
     (seed,) = seeds
     device(job.device)

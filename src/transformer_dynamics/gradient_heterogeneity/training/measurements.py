@@ -37,13 +37,7 @@ CURVES = ("losses", "norms", "looks")
 
 
 def measured_batches(network: Network, measuring: Measuring, seed: int) -> Iterator[Any]:
-    """Yield batches of training samples; they depend on the seed alone.
-
-    Args:
-        network: its training samples.
-        measuring: number of batches, and their size.
-        seed: of the choice.
-    """
+    """Yield batches of training samples; they depend on the seed alone."""
     number = len(network.train.labels)
     order = generator(seed, "measured batches").permutation(number)
     for index in range(measuring.batches):
@@ -54,14 +48,7 @@ def measured_batches(network: Network, measuring: Measuring, seed: int) -> Itera
 def measure_state(
     network: Network, parameters: Mapping[str, Tensor], measuring: Measuring, seed: int
 ) -> Measurement:
-    """Measure a state, without dropout.
-
-    Args:
-        network: the network.
-        parameters: theta.
-        measuring: batches and curvatures.
-        seed: of batches and of starts of iterations.
-    """
+    """Measure a state, without dropout; the seed is of batches and of starts of iterations."""
     rows: list[list[tuple[float, float, int]]] = []
     found, products, tried = [], [], []
     for index, batch in enumerate(measured_batches(network, measuring, seed)):
@@ -158,15 +145,7 @@ class Progress:
         measuring: Measuring,
         seed: int,
     ) -> None:
-        """Measure a state, unless that was done before.
-
-        Args:
-            name: of the state.
-            network: the network.
-            parameters: theta.
-            measuring: batches and curvatures.
-            seed: see `measure_state`.
-        """
+        """Measure the state `name`, unless that was done before; see `measure_state`."""
         if not self.stage(name):
             click.echo(f"measuring: {name}", err=True)
             found = measure_state(network, parameters, measuring, seed)
@@ -175,11 +154,7 @@ class Progress:
     def train(self, name: str, network: Network, training: Training, seed: int) -> Tensors:
         """Train to the end, perhaps from where it was interrupted, and return the parameters.
 
-        Args:
-            name: of the training; no state has it.
-            network: the network.
-            training: optimiser, rates and batches.
-            seed: of the order of samples and of dropout.
+        No state has the name of the training. The seed is of the order of samples and of dropout.
         """
         state = train_network(
             training,
@@ -204,14 +179,9 @@ class Progress:
     def arrays(self, states: list[str], trainings: list[str]) -> Arrays:
         """Return all measurements and the curves of trainings, the seed first.
 
-        Args:
-            states: names of all states.
-            trainings: names of all trainings.
-
-        Returns:
-            `states` [S]; the fields of `Measurement`, with NaN and no products for batches that
-            were curved at other states alone, and arrays of `block_arrays`, [S, ...]; of every
-            training `<name>_losses`, `<name>_norms` and `<name>_looks`.
+        They are `states` [S], the fields of `Measurement` and the arrays of `block_arrays`, [S,
+        ...]; of every training `<name>_losses`, `<name>_norms` and `<name>_looks`. Batches that
+        were curved at other states alone have NaN and no products.
         """
         found: Arrays = {"states": np.array(states)}
         stages = [self.stage(name) for name in states]

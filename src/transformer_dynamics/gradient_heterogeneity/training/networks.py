@@ -88,12 +88,9 @@ class Network:
     def logits(
         self, parameters: Mapping[str, Tensor], batch: Samples, *, training: bool = False
     ) -> Tensor:
-        """Return logits [n, ..., C].
+        """Return logits [n, ..., C]; in `training` dropout and the statistics of the batch act.
 
-        Args:
-            parameters: theta, of the names of `start`.
-            batch: samples of the type of `train`.
-            training: whether dropout and the statistics of the batch act.
+        Parameters have the names of `start`, samples the type of `train`.
         """
         return self.forward({**self.frozen, **parameters}, batch, training)
 
@@ -124,18 +121,10 @@ class Network:
         seed: int,
         iterate: Iterate,
     ) -> tuple[float, int]:
-        """Find the largest eigenvalue of the Hessian block of one tensor.
+        """Find the largest eigenvalue of the Hessian block of the tensor `name`.
 
-        Args:
-            parameters: theta.
-            batch: samples of the loss.
-            gradients: of this loss.
-            name: of the tensor.
-            seed: of the starting vector.
-            iterate: finds the eigenvalue.
-
-        Returns:
-            The eigenvalue, and the number of Hessian-vector products that it took.
+        Returns the eigenvalue, and the number of Hessian-vector products that it took. The
+        gradients are those of the loss of the batch; the seed is of the starting vector.
         """
         if not gradients[name].any():
             # The loss does not depend on it; autograd has no second derivatives then.
@@ -154,12 +143,9 @@ class Network:
     def evaluate(
         self, parameters: Mapping[str, Tensor], samples: Samples, size: int = 64
     ) -> tuple[float, float]:
-        """Return mean cross-entropy and accuracy of many samples, without dropout.
+        """Return mean cross-entropy and accuracy of n >= 1 samples, without dropout.
 
-        Args:
-            parameters: theta.
-            samples: [n], n >= 1.
-            size: number of samples that are computed at once.
+        `size` samples are computed at once.
         """
         total = right = number = 0.0
         for batch in self._parts(samples, size):
@@ -177,10 +163,7 @@ class Network:
     ) -> NDArray[np.int64]:
         """Return the most probable class [n] of every sample, without dropout.
 
-        Args:
-            parameters: theta.
-            samples: [n].
-            size: number of samples that are computed at once.
+        `size` samples are computed at once.
         """
         found = [np.empty(0, np.int64)]
         for batch in self._parts(samples, size):
@@ -233,13 +216,10 @@ class HeadedModule(nn.Module):
         head: Head,
         dropout: float = 0.0,
     ) -> None:
-        """Put a head on a module.
+        """Put a head on a module, which is not copied.
 
-        Args:
-            body: module that has features; it is not copied.
-            features: from `body` and inputs to phi [n, h].
-            head: V and b.
-            dropout: probability of a feature to be left out in training.
+        `features` maps `body` and inputs to phi [n, h]; `dropout` is the probability of a feature
+        to be left out in training.
         """
         super().__init__()
         self.body = body
@@ -256,11 +236,9 @@ class HeadedModule(nn.Module):
 
 
 def module_forward(module: HeadedModule, inputs: Inputs) -> Forward:
-    """Return a module as a function of its parameters.
+    """Return a module as a function of its parameters; those that are not given are its own.
 
-    Args:
-        module: its own parameters are used for names that are not given.
-        inputs: makes the inputs of the module.
+    `inputs` makes the inputs of the module.
     """
 
     def forward(parameters: Mapping[str, Tensor], batch: Any, training: bool) -> Tensor:
@@ -292,11 +270,7 @@ AFTER = re.compile(r"^body\.(?:layernorm|top)\.")
 
 
 def describe_blocks(start: Mapping[str, Tensor]) -> dict[str, Block]:
-    """Return layer, kind and size of each tensor of a `HeadedModule`, by its name.
-
-    Args:
-        start: tensors by name.
-    """
+    """Return layer, kind and size of each tensor of a `HeadedModule`, by its name."""
     layers = {name: int(found[1]) + 1 for name in start if (found := LAYER.search(name))}
     depth = max(layers.values(), default=0)
     blocks = {}

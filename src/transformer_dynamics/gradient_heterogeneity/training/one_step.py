@@ -38,13 +38,9 @@ def try_steps(
 ) -> TriedSteps:
     """Try one step with every set of tensors, method and rate.
 
-    Args:
-        network: the network.
-        parameters: theta.
-        batch: samples of gradients and curvatures.
-        gradients: g.
-        curvatures: [B] in the order of `network.blocks`, NaN of biases.
-        measuring: factors f that are tried, and the limit of rates by curvature.
+    Gradients and curvatures are of the batch. Curvatures are [B] in the order of `network.blocks`,
+    NaN of biases. `measuring` has the factors f that are tried, and the limit of rates by
+    curvature.
     """
     factors = measuring.factors
     shape = (len(TENSOR_SETS), len(STEP_METHODS))
@@ -76,11 +72,7 @@ def direction(
 ) -> Tensors:
     """Return the direction d of a step of the tensors whose curvatures h_b >= 0 are given.
 
-    Args:
-        method: name of the direction.
-        gradients: g.
-        curvatures: h_b.
-        limit: curvatures count as the median's share 1/limit at least.
+    Curvatures count as the median's share 1/limit at least.
     """
     if method == "gradient":
         return {name: gradients[name] for name in curvatures}

@@ -43,12 +43,7 @@ class Moments(NamedTuple):
 def initial_moments(rule: UpdateRule, parameters: Mapping[str, Tensor]) -> Moments:
     """Return the averages before the first step, which are zero.
 
-    Args:
-        rule: the optimiser.
-        parameters: theta.
-
-    Raises:
-        InputError: for an unknown optimiser, or constants that are none.
+    Raises an `InputError` for an unknown optimiser, or constants that are none.
     """
     rule.check()
     has_first = rule.name in {"sgd_momentum", "signum", "adam"}
@@ -67,17 +62,10 @@ def update_parameters(
     moments: Moments,
     eta: float | Mapping[str, float],
 ) -> Moments:
-    """Take one step in place, as most of its cost is memory.
+    """Take one step in place, as most of its cost is memory, and return the averages after it.
 
-    Args:
-        rule: the optimiser.
-        parameters: theta, which changes.
-        gradients: g of every parameter.
-        moments: after the step before, which change.
-        eta: the rate, or that of every parameter.
-
-    Returns:
-        The averages after the step.
+    Parameters and the averages of the step before change. `eta` is the rate, or that of every
+    parameter.
     """
     step = moments.step + 1
     for name, tensor in parameters.items():
@@ -131,15 +119,10 @@ def update_copies(
 def clip_gradients(
     gradients: Mapping[str, Tensor], most: float, *, seeds: bool = False
 ) -> tuple[Tensors, Tensor]:
-    """Multiply gradients by min(c/(||g|| + 1e-6), 1), as PyTorch does.
+    """Multiply gradients by min(c/(||g|| + 1e-6), 1), c = `most`, as PyTorch does.
 
-    Args:
-        gradients: g.
-        most: c.
-        seeds: whether the first axis of all tensors is one of seeds, each with a norm of its own.
-
-    Returns:
-        The gradients and their norm before clipping, [] or [seeds].
+    Returns them and their norm before clipping, [] or [seeds]. With `seeds`, the first axis of all
+    tensors is one of seeds, each with a norm of its own.
     """
     kept = 1 if seeds else 0
     norms = [torch.linalg.vector_norm(g.flatten(kept), dim=-1) for g in gradients.values()]

@@ -30,21 +30,12 @@ def train(
     data: Sequence[Mapping[str, NDArray[Any]]],
     checkpoint: "Checkpoint",
 ) -> dict[str, NDArray[Any]]:
-    """Train and measure a transformer of one seed.
+    """Train and measure a transformer of one seed on words and texts of `data.vocabulary`.
 
-    Args:
-        job: the transformer and its measurements.
-        seeds: the one seed, of all that is drawn.
-        data: words and texts as `data.vocabulary` returns them.
-        checkpoint: keeps the stages that are done.
-
-    Returns:
-        Of the states `initial` and, with training, `masked`, `pretrained` and the name of every
-        fine-tuning, see `Progress.arrays`. Trainings are called `on_masked` and `on_texts_` and the
-        name of the fine-tuning.
-
-    Raises:
-        InputError: if the device is not there, or there are too few samples.
+    The seed is of all that is drawn. Returns the arrays of `Progress.arrays`, of the states
+    `initial` and, with training, `masked`, `pretrained` and the name of every fine-tuning.
+    Trainings are called `on_masked` and `on_texts_` and the name of the fine-tuning. Raises an
+    `InputError` if the device is not there, or there are too few samples.
     """
     (seed,), (words,) = seeds, data
     device(job.device)

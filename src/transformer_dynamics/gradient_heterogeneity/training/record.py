@@ -72,15 +72,9 @@ def recorded_steps(steps: int, number: int) -> NDArray[np.int64]:
 def rate_share(schedule: Schedule, step: int, steps: int, warm_up: float) -> float:
     """Return the rate of a step divided by the rate, as transformers' trainer computes it.
 
-    Args:
-        schedule: name of the schedule.
-        step: t, steps before it.
-        steps: T > t.
-        warm_up: share of the steps in which `warmup` rises.
-
-    Returns:
-        1 - t/T; 1; (1 + cos(pi t/T))/2; t/W below W, `warm_up` times T, rounded up, and
-        (T - t)/(T - W) from there on, so that the first step of `warmup` moves nothing.
+    `step` is t, the steps before it, and `steps` T > t. It is 1 for `constant`, 1 - t/T for
+    `linear` and (1 + cos(pi t/T))/2 for `cosine`. For `warmup` it is t/W below W, `warm_up` times
+    T, rounded up, and (T - t)/(T - W) from there on, so that the first step moves nothing.
     """
     if schedule == "constant":
         return 1.0

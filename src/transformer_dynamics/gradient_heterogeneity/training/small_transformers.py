@@ -28,14 +28,7 @@ from transformer_dynamics.gradient_heterogeneity.training.optimisers import Tens
 
 
 def initial_body(shape: Shape, words: int, seed: int, device: str) -> Tensors:
-    """Draw random weights without a head, in float32; they are the same whatever the placement.
-
-    Args:
-        shape: sizes and scales.
-        words: number of words.
-        seed: of the draw.
-        device: where they are.
-    """
+    """Draw random weights without a head, in float32; they are the same whatever the placement."""
     sizes = Sizes(shape.width, words, shape.length, 1)
     random = generator(seed, "initialization")
     found = placement.initial_parameters(
@@ -78,9 +71,7 @@ def stack_forward(stack: Stack) -> Forward:
 def stack_blocks(stack: Stack, start: Mapping[str, Tensor]) -> dict[str, Block]:
     """Return layer, kind and size of each tensor of a transformer, by its name.
 
-    Args:
-        stack: its placement says where the normalisation outside of layers stands.
-        start: tensors by name.
+    The placement of the stack says where the normalisation outside of layers stands.
     """
     after = stack.depth + 1
     outside = {"tokens": 0, "positions": 0, "head": after + 1, "head_bias": after + 1}
@@ -107,12 +98,8 @@ def masked_network(
 ) -> Network:
     """Build a transformer from random weights on masked words; all samples are for training.
 
-    Args:
-        choice: the transformer; its labelled texts are not used.
-        masking: choice of masked words, and of their stand-ins.
-        seed: of weights, head and masks.
-        data: arrays as the program `data.vocabulary` returns them.
-        device: where parameters are.
+    The seed is of weights, head and masks; the data are those of `data.vocabulary`. Labelled texts
+    are not used.
     """
     shape, words = choice.shape, len(data["words"])
     stack = theory_stack(shape)
@@ -128,16 +115,10 @@ def text_network(
     data: Mapping[str, NDArray[Any]],
     trained: Mapping[str, Tensor],
 ) -> Network:
-    """Build a transformer with the random head of a seed, on labelled texts.
+    """Build a transformer with the random head of a seed, on labelled texts of `data.vocabulary`.
 
-    Args:
-        choice: the transformer and its samples.
-        seed: of head and samples.
-        data: arrays as the program `data.vocabulary` returns them.
-        trained: weights; a head among them is replaced.
-
-    Raises:
-        InputError: if there are too few samples.
+    The seed is of head and samples. The head replaces one among the trained weights. Raises an
+    `InputError` if there are too few samples.
     """
     stack = theory_stack(choice.shape)
     start = add_head(trained, len(data["classes"]), seed, choice.head_deviation)
@@ -151,16 +132,9 @@ def initial_network(
     data: Sequence[Mapping[str, NDArray[Any]]],
     device: str,
 ) -> Network:
-    """Build a transformer from random weights on labelled texts.
+    """Build a transformer from random weights on labelled texts of `data.vocabulary`.
 
-    Args:
-        choice: the transformer and its samples.
-        seed: of weights, head and samples.
-        data: arrays as the program `data.vocabulary` returns them.
-        device: where parameters are.
-
-    Raises:
-        InputError: if there are too few samples.
+    The seed is of weights, head and samples. Raises an `InputError` if there are too few samples.
     """
     (words,) = data
     start = initial_body(choice.shape, len(words["words"]), seed, device)

@@ -71,14 +71,7 @@ class State:
     def record_direction(
         self, rule: UpdateRule, network: Network, coordinates: Coordinates, gradients: Tensors
     ) -> None:
-        """Record the direction of the next step, at a rate of 1.
-
-        Args:
-            rule: the optimiser.
-            network: its blocks.
-            coordinates: eta_b/eta of blocks.
-            gradients: g' after clipping.
-        """
+        """Record the direction of the next step, at a rate of 1, by gradients g' after clipping."""
         still = {name: torch.zeros_like(tensor) for name, tensor in self.parameters.items()}
         ratios = {name: coordinates.rates.get(name, 1.0) for name in still}
         moved, _ = update_copies(rule, still, gradients, self.moments, ratios)
@@ -88,10 +81,7 @@ class State:
     def record_point(self, network: Network, coordinates: Coordinates, judged: Any) -> None:
         """Record the numbers `POINT_COLUMNS` of the network at a point.
 
-        Args:
-            network: the network.
-            coordinates: s_b of blocks.
-            judged: the slice of training samples.
+        `judged` is the slice of training samples.
         """
         parameters = coordinates.scale(self.parameters)
         loss, accuracy = network.evaluate(parameters, judged)
@@ -163,15 +153,8 @@ def step_directions(
         cos(u, sign u) = ||u||_1/(||u|| sqrt n_u),   cos(u, -sign g) = -u.sign(g)/(||u|| sqrt n_g)
 
     with n the number of entries that are not zero. Both are 1 for SignSGD; of SGD, both are
-    sqrt(kappa) with kappa counting such entries.
-
-    Args:
-        step: u by name.
-        gradients: g by name.
-        blocks: kinds of the tensors by name.
-
-    Returns:
-        [`DIRECTION_SETS` x `DIRECTIONS`], NaN for a step of length zero.
+    sqrt(kappa) with kappa counting such entries. The cosines [`DIRECTION_SETS` x `DIRECTIONS`] are
+    NaN for a step of length zero.
     """
     found = []
     for chosen in DIRECTION_SETS:
