@@ -1,7 +1,7 @@
 """Memory and operations of jobs, from the sizes of tokens, models and boards.
 
-Bytes count the largest that is there at once; the constants were fitted to what jobs took, and a
-test compares both.
+Bytes are the most that a job holds at once. The constants were fitted to jobs; a test compares
+both.
 """
 
 from collections.abc import Callable

@@ -13,19 +13,11 @@ from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
 
 
 def sample(job: BoardJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Draw puzzles with one solution each, for every split of `SPLITS`.
+    """Draw puzzles with one solution each, the same for all seeds.
 
-    Args:
-        job: size, numbers of puzzles and of givens.
-        seeds: not used: all runs have the same puzzles, drawn by the seed of the job.
-        sources: for 9x9, the list of puzzles with 17 givens.
-
-    Returns:
-        By split, `<split>_solutions` (uint8 [puzzles, S], digits 1..n) and `<split>_given` (bool
-        [puzzles, S]); cells row by row.
-
-    Raises:
-        InputError: if the file is damaged or there are too few givens for one solution.
+    Return for every split of `SPLITS` `<split>_solutions` (uint8 [puzzles, S], digits 1..n) and
+    `<split>_given` (bool [puzzles, S]), cells row by row. Raise InputError if the source of 9x9, a
+    list of puzzles with 17 givens, is damaged or there are too few givens for one solution.
     """
     if job.size == "9x9":
         (path,) = sources

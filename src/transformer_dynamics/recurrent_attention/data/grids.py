@@ -51,13 +51,7 @@ def sudoku_rules(size: Size) -> Rules:
 
 
 def find_solutions(size: Size, givens: Sequence[int], most: int = 2) -> list[list[int]]:
-    """Return solved grids that agree with the given digits.
-
-    Args:
-        size: of the grid.
-        givens: digit of each cell, 0 if it is blank.
-        most: number of solutions that is enough; two tell that there is not just one.
-    """
+    """Return at most `most` solved grids that agree with the given digits, 0 for a blank."""
     rules = sudoku_rules(size)
     free = (1 << rules.digits) - 1
     candidates = [1 << (digit - 1) if digit else free for digit in givens]
@@ -65,12 +59,7 @@ def find_solutions(size: Size, givens: Sequence[int], most: int = 2) -> list[lis
 
 
 def search_solutions(rules: Rules, candidates: list[int]) -> Iterator[list[int]]:
-    """Yield the solved grids within the candidates, by propagation and guesses.
-
-    Args:
-        rules: of the grid.
-        candidates: digits of each cell as bits; not changed.
-    """
+    """Yield solved grids within the candidates, which do not change, by propagation and guesses."""
     fixed = [cell for cell, bits in enumerate(candidates) if not bits & (bits - 1)]
     yield from _search_solutions(rules, list(candidates), fixed)
 
@@ -96,13 +85,8 @@ def _search_solutions(rules: Rules, candidates: list[int], fixed: list[int]) -> 
 def _propagate_digits(rules: Rules, candidates: list[int], fixed: list[int]) -> bool:
     """Remove candidates that cannot be, in place, until nothing more follows.
 
-    Args:
-        rules: of the grid.
-        candidates: digits of each cell as bits.
-        fixed: cells with one candidate that their peers still may have; used up.
-
-    Returns:
-        Whether no contradiction was found.
+    `fixed` are cells with one candidate that their peers still may have; it is used up. Return
+    false at a contradiction.
     """
     while _exclude_from_peers(rules, candidates, fixed):
         if not _find_places(rules, candidates, fixed):

@@ -21,9 +21,7 @@ class Puzzles(NamedTuple):
 def random_generator(job: BoardJob, split: Split | None = None) -> np.random.Generator:
     """Return the generator of a split, whose draws do not depend on the sizes of the others.
 
-    Args:
-        job: has the seed.
-        split: of the puzzles; without one, the generator deals grids or puzzles to the parts.
+    Without a split, the generator deals grids or puzzles to the parts.
     """
     return generator(job.seed, f"boards {split.name}" if split else "boards")
 
@@ -31,16 +29,7 @@ def random_generator(job: BoardJob, split: Split | None = None) -> np.random.Gen
 def draw_numbers_of_givens(
     random: np.random.Generator, puzzles: int, givens: Givens
 ) -> NDArray[np.int64]:
-    """Return numbers of givens in random order, each as often as any other, up to one.
-
-    Args:
-        random: generator.
-        puzzles: number of puzzles.
-        givens: range of the numbers.
-
-    Returns:
-        Numbers [puzzles].
-    """
+    """Return numbers of givens [puzzles] in random order, each as often as any other, up to one."""
     each = random.permutation(np.arange(givens.least, givens.most + 1))
     return random.permutation(np.resize(each, puzzles))
 
@@ -48,12 +37,6 @@ def draw_numbers_of_givens(
 def relabel_digits(
     random: np.random.Generator, solutions: NDArray[np.uint8], digits: int
 ) -> NDArray[np.uint8]:
-    """Rename the digits of every grid by a permutation of its own; return the new grids.
-
-    Args:
-        random: generator.
-        solutions: digits 1..n [grids, S].
-        digits: n.
-    """
+    """Rename digits 1..n of each grid by a permutation of its own; return new grids [grids, S]."""
     names = np.tile(np.arange(1, digits + 1, dtype=np.uint8), (len(solutions), 1))
     return np.take_along_axis(random.permuted(names, axis=1), solutions - 1, axis=1)

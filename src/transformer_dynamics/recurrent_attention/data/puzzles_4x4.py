@@ -28,9 +28,6 @@ def sample_4x4(job: BoardJob) -> dict[str, Puzzles]:
     among those with this number, all puzzles of the split's grids are equally likely, as if a grid
     and a mask were drawn until the solution is unique. No puzzle comes twice before all with its
     number of givens have come once.
-
-    Args:
-        job: numbers of puzzles and of givens.
     """
     grids = random_generator(job).permutation(all_grids("4x4"))
     unique = unique_masks(grids)
@@ -68,8 +65,7 @@ def _draw_puzzles(
 def unique_masks(grids: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Return whether mask m of `MASKS` leaves grid g as the only solution [grids, 65536].
 
-    Args:
-        grids: all solved grids [grids, S].
+    The argument must have all solved grids [grids, S].
     """
     return np.stack([_masks_of_grid(grid, grids) for grid in grids])
 

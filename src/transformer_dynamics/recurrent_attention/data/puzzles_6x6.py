@@ -20,9 +20,8 @@ from transformer_dynamics.recurrent_attention.data.puzzles import (
 from transformer_dynamics.recurrent_attention.settings.boards import BoardJob, Split
 
 ATTEMPTS = 1000
-"""Grids and orders that are tried for one puzzle before its number of givens is refused.
-
-Of 2,400 random orders, a fifth ended with 9 givens or fewer, and 5 with 8."""
+"""Grids and orders that are tried for one puzzle before its number of givens is refused. Of 2,400
+random orders, a fifth ended with 9 givens or fewer, and 5 with 8."""
 
 
 def sample_6x6(job: BoardJob) -> dict[str, Puzzles]:
@@ -30,14 +29,9 @@ def sample_6x6(job: BoardJob) -> dict[str, Puzzles]:
 
     All puzzles have different solutions, also when digits are renamed: they are drawn from the
     39,168 classes of grids up to renaming. Each number of givens is as frequent as any other. The
-    cells of a grid are emptied in random order, but those whose emptying would leave a second
-    solution; if too many are left, another grid and order are tried.
-
-    Args:
-        job: numbers of puzzles and of givens.
-
-    Raises:
-        InputError: if there are not enough grids, or hardly any puzzle has so few givens.
+    cells of a grid are emptied in random order, except those whose emptying would leave a second
+    solution; if too many are left, another grid and order are tried. Raise InputError if there are
+    not enough grids, or hardly any puzzle has so few givens.
     """
     grids = random_generator(job).permutation(grid_classes("6x6"))
     needed = sum(split.puzzles for split in job.splits)
@@ -87,15 +81,10 @@ def _find_puzzle(
 
 
 def empty_cells(order: list[int], grid: list[int], number: int) -> list[bool]:
-    """Empty cells one by one; return whether each cell is still given [S].
+    """Empty cells in the given order; return whether each cell is still given [S].
 
-    Args:
-        order: cells as they are tried; one whose emptying leaves a second solution stays.
-        grid: the solution.
-        number: of givens at which to stop.
-
-    Returns:
-        More givens than `number` if no other cell can be emptied.
+    A cell whose emptying leaves a second solution stays. More givens than `number` are left if no
+    other cell can be emptied.
     """
     rules = sudoku_rules("6x6")
     free = (1 << rules.digits) - 1

@@ -34,14 +34,8 @@ def sample_9x9(job: BoardJob, path: Path) -> dict[str, Puzzles]:
 
     Training, validation and test share no puzzle of the list; ten of its 49,151 puzzles have the
     solution of another, up to the names of digits, so that a few solutions may be shared. Each
-    number of givens is as frequent as any other.
-
-    Args:
-        job: numbers of puzzles and of givens.
-        path: the list: a heading, then a puzzle a line, 81 digits, 0 for a blank.
-
-    Raises:
-        InputError: names the file and the line that cannot be used.
+    number of givens is as frequent as any other. The list has a heading, then a puzzle a line: 81
+    digits, 0 for a blank. Raise InputError with the file and the line that cannot be used.
     """
     listed = _read_list(path, job.list_sha256)
     pools = split_rows(random_generator(job).permutation(len(listed)), job.parts(len(listed)))
@@ -87,12 +81,7 @@ def _read_list(path: Path, sha256: str | None) -> NDArray[np.uint8]:
 
 
 def split_rows(order: NDArray[np.int64], sizes: Mapping[str, int]) -> dict[str, NDArray[np.int64]]:
-    """Return the rows of the list by part.
-
-    Args:
-        order: random order of the rows; the first are for the test, the next for validation.
-        sizes: number of rows by part.
-    """
+    """Return rows by part: the first of a random order for the test, the next for validation."""
     ends = np.cumsum([sizes[part] for part in PARTS])
     return dict(zip(PARTS, np.split(order, ends[:-1]), strict=True))
 

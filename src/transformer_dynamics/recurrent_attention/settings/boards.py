@@ -47,8 +47,7 @@ class Split(NamedTuple):
     name: str
     """Name of the split, one of `SPLITS`."""
     part: str
-    """Part of the grids or listed puzzles: `train`, `valid` or `test`; parts share no puzzle, of
-    4x4 and 6x6 no grid, either."""
+    """Part of the grids or listed puzzles: `train`, `valid` or `test`; parts share no puzzle."""
     puzzles: int
     """Number of puzzles."""
     givens: Givens
@@ -117,11 +116,9 @@ class BoardJob(Strict):
         return self.digits**2
 
     def parts(self, number: int) -> dict[str, int]:
-        """Return how many grids or listed puzzles are for training, validation and test.
+        """Return the number of grids or listed puzzles of each part, in a pool of `number`.
 
-        Args:
-            number: size of the pool; if it is not that of all, parts are in proportion, one at
-                least.
+        In a pool of another size than `POOL_SIZES`, parts are in proportion, one at least.
         """
         held_out = dict(self.held_out or ())
         sizes = {

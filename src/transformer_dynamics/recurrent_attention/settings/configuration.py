@@ -345,11 +345,7 @@ class Settings(StudySettings):
                 taken |= seeds
 
     def model(self, condition: Condition, where: str = "") -> Network:
-        """Return the network of a condition.
-
-        Raises:
-            ValueError: if there can be none such; the message names its place.
-        """
+        """Return the network of a condition; raise ValueError with its place if there is none."""
         given = condition.model_dump(include={*Network.model_fields})
         try:
             width = {"width": self.sizes_of(condition).width}
@@ -372,8 +368,7 @@ class Settings(StudySettings):
     def training_of(self, condition: Condition) -> Training:
         """Return the updates and batches of a condition.
 
-        Raises:
-            ValueError: if those of its boards do not go with those of all; the message names them.
+        Raise ValueError, which names them, if those of its boards do not go with those of all.
         """
         if condition.boards is None:
             return self.training
