@@ -82,15 +82,11 @@ class Need(NamedTuple):
         cls, held: float, worked: float = 0.0, *, core: float = 0.0, on_device: float = 0.0,
         device: str = "cpu", packages: int = PACKAGES,
     ) -> "Need":  # fmt: skip
-        """Return needs.
+        """Return needs from bytes and operations.
 
-        Args:
-            held: bytes in the memory of the machine, whatever the device.
-            worked: bytes that are on the device while it computes.
-            core: operations that a core does, whatever the device.
-            on_device: operations of the device.
-            device: `cpu` or `cuda`.
-            packages: bytes of the packages that the job imports.
+        `held` bytes are in the machine's memory, `worked` bytes on the device while it computes,
+        and `packages` bytes are those of imported packages. `core` operations are done by a core,
+        whatever the device, `on_device` ones by the device, `cpu` or `cuda`.
         """
         operations = core * speed(device) / CORE + on_device
         taken = packages + held + (library_memory(device) * MB if device == "cuda" else worked)
@@ -103,12 +99,9 @@ class Need(NamedTuple):
 
 
 def activation_bytes(size: EncoderSize, texts: int, length: int) -> float:
-    """Return the bytes that a network keeps for its gradient, in float32.
+    """Return the bytes that a network keeps for the gradient of a batch of texts, in float32.
 
-    Args:
-        size: of the network.
-        texts: in a batch.
-        length: tokens of each.
+    `length` is the number of tokens of each text.
     """
     hidden = 25 * texts * length * size.width
     attention = 3 * texts * size.heads * length**2
@@ -133,14 +126,7 @@ def token_need(encoder: EncoderName, name: TextName, length: int) -> Need:
 
 
 def feature_need(encoder: EncoderName, choice: TextChoice, texts: int, device: str) -> Need:
-    """Return the needs of features of texts.
-
-    Args:
-        encoder: which one.
-        choice: set of the texts.
-        texts: number of those whose features are computed.
-        device: that computes.
-    """
+    """Return the needs of features of some texts of a set on a device; `texts` is their number."""
     size, length = SIZES[encoder], choice.length
     read = SETS[choice.name].train + SETS[choice.name].test
     features = 3 * FLOAT * texts * size.width
@@ -286,13 +272,9 @@ def run_metric_need(
 ) -> Need:
     """Return the needs of a metric of trained runs, which reads data at once, and runs in turn.
 
-    Args:
-        metric: name of the metric.
-        runs: jobs of the runs of one seed.
-        sets: sets whose data are read.
-        seeds: number of seeds.
-        resamples: number of bootstrap samples of calibration.
-        plane: set whose test samples t-SNE puts into a plane.
+    `runs` are those of one seed, `sets` those whose data are read, `seeds` is their number,
+    `resamples` that of bootstrap samples of calibration. t-SNE puts test samples of `plane` into a
+    plane.
     """
     jobs = list(runs)
     width = SIZES[jobs[0].encoder].width
@@ -328,14 +310,7 @@ def run_metric_need(
 
 
 def start_metric_need(metric: str, job: Strict, seeds: int, fits: int) -> Need:
-    """Return the needs of a metric of kernels or heads.
-
-    Args:
-        metric: name of the metric.
-        job: the kernels or heads.
-        seeds: number of seeds.
-        fits: number of regressions on one kernel.
-    """
+    """Return the needs of a metric of kernels or heads, with `fits` regressions on one kernel."""
     if not isinstance(job, KernelJob):
         return Need.of(0.0, packages=FEW_PACKAGES)
     split = split_sizes(job.texts)

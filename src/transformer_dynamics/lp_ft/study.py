@@ -324,15 +324,10 @@ def data_jobs(
     prefix: str = "",
     encoder: EncoderChoice | None = None,
 ) -> dict[str, Job]:
-    """Return the jobs of all data that runs read, by name.
+    """Return the jobs of all data that runs read, by name, all with the prefix.
 
-    Args:
-        settings: the study's.
-        shared: the device that computes features.
-        sets: names of sets.
-        drawn: sets with seeds that draw samples of them.
-        prefix: of all names.
-        encoder: the encoder that computes features; that of all experiments if left out.
+    `drawn` are sets with seeds that draw samples of them; the encoder is that of all experiments if
+    left out.
     """
     encoder = encoder or settings.encoder
     read_encoder = Job(f"{DATA}.encoder", EncoderJob(encoder=encoder.name), reads=encoder.sources)
@@ -383,13 +378,9 @@ def drawn_name(name: TextName, seed: int, prefix: str = "") -> str:
 def run_data_names(
     sets: Sequence[TextName], choice: TextChoice, seed: int, prefix: str = ""
 ) -> tuple[str, ...]:
-    """Return the names of the data that a run reads, except the encoder.
+    """Return the names of the data that a run reads, except the encoder, all with the prefix.
 
-    Args:
-        sets: the run's set, and others to test on.
-        choice: samples that the run draws.
-        seed: of the run.
-        prefix: of all names.
+    `sets` are the run's set, and others to test on.
     """
     drawn = drawn_name(choice.name, drawing_seed(choice, seed), prefix)
     return (*data_names(sets, prefix), drawn)

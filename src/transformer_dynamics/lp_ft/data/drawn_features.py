@@ -17,20 +17,12 @@ from transformer_dynamics.lp_ft.settings.samples import DrawnJob
 
 
 def sample(job: DrawnJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Compute the features of the training and validation samples of a seed.
+    """Compute the features of the training and validation samples of a seed, see `drawing_seed`.
 
-    Args:
-        job: which set, which encoder and how many samples.
-        seeds: the one seed, see `drawing_seed`.
-        sources: files of the encoder, then those of the texts.
-
-    Returns:
-        The seed first: `train_features` and `validation_features` [1, n, h], float32, in the order
-        in which they are drawn; `seed` and `texts`, the name of the set.
-
-    Raises:
-        InputError: if a file cannot be read, tokens do not suit the encoder or there are too few
-            samples.
+    Files of the encoder stand before those of the texts. The arrays are, the seed first,
+    `train_features` and `validation_features` [1, n, h], float32, in the order in which samples are
+    drawn; `seed` and `texts`, the name of the set. Raises an `InputError` if a file cannot be read,
+    tokens do not suit the encoder or there are too few samples.
     """
     (seed,) = seeds
     encoder, splits = read_sources(job.whole, sources)

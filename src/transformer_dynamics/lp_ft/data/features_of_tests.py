@@ -12,19 +12,11 @@ from transformer_dynamics.encoders.settings import FeatureJob
 
 
 def sample(job: FeatureJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Compute the features of the published test samples of a set.
+    """Compute the features of the published test samples of a set, which all seeds have.
 
-    Args:
-        job: which set, which encoder and which device.
-        seeds: not used: all seeds have these test samples.
-        sources: files of the encoder, then those of the texts.
-
-    Returns:
-        `test_features` [n, h], float32, in the order of the texts.
-
-    Raises:
-        InputError: if a file cannot be read, or tokens do not suit the encoder or the device is
-            not there.
+    Files of the encoder stand before those of the texts. `test_features` are [n, h], float32, in
+    the order of the texts. Raises an `InputError` if a file cannot be read, tokens do not suit the
+    encoder or the device is not there.
     """
     encoder, splits = read_sources(job, sources)
     return untrained_features(job, encoder, {"test": splits.test})

@@ -48,18 +48,11 @@ class SeedSamples(NamedTuple):
 def draw_samples(
     choice: TextChoice, others: Sequence[TextName], seed: int, data: Sequence[Arrays]
 ) -> SeedSamples:
-    """Draw the samples of a seed.
+    """Draw the samples of a seed, and those of the `others`, sets out of distribution.
 
-    Args:
-        choice: numbers of samples to draw.
-        others: sets out of distribution.
-        seed: of the draw.
-        data: tokens and test features of the set, then those of each of the others; features of
-            the samples of this seed last.
-
-    Raises:
-        InputError: if there are too few samples, a set out of distribution has other classes, or a
-            training text is among its texts.
+    The data are tokens and test features of the set, then those of each of the others; features of
+    the samples of this seed come last. Raises an `InputError` if there are too few samples, a set
+    out of distribution has other classes, or a training text is among its texts.
     """
     *whole, drawn = data
     (tokens, features), *foreign = zip(whole[::2], whole[1::2], strict=True)
@@ -115,11 +108,7 @@ def _split_places(tokens: Arrays, split: str) -> Places:
 def draw_places(samples: Samples, number: int, seed: int, scope: str) -> NDArray[np.int64]:
     """Draw ascending places of some samples, or of all if there are no more.
 
-    Args:
-        samples: to draw from.
-        number: largest number of places.
-        seed: of the draw.
-        scope: name of the draw, which tells it from others of the seed.
+    `scope` is the name of the draw, which tells it from others of the seed.
     """
     order = generator(seed, scope).permutation(len(samples.labels))
     return np.sort(order[:number])

@@ -90,9 +90,7 @@ def table(figure: Norms, along: Measured[MetricJob], after: Measured[MetricJob])
 def add_medians(rows: "pd.DataFrame", along: "pd.DataFrame") -> "pd.DataFrame":
     """Add medians over seeds, and the accuracy of the random head where LP was trained.
 
-    Args:
-        rows: of the figure.
-        along: the metric along training of all sets and methods.
+    `along` is the metric along training of all sets and methods.
     """
     first = along[(along["method"] == "lp") & (along["step"] == 0)]
     known = first.drop_duplicates(["texts", "seed"]).set_index(["texts", "seed"])["accuracy"]

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 def select_rows(rows: "pd.DataFrame", figure: str, **cells: str | float) -> "pd.DataFrame":
     """Return the rows of a metric in which columns have these values.
 
-    Raises:
-        InputError: if there are none; it names the figure.
+    Raises an `InputError` with the figure if there are none.
     """
     for column, value in cells.items():
         known = rows[column].unique().tolist()
@@ -31,8 +30,7 @@ def select_rows(rows: "pd.DataFrame", figure: str, **cells: str | float) -> "pd.
 def check_one_run(rows: "pd.DataFrame", figure: str, *keys: str) -> None:
     """Refuse to take runs together that a figure does not tell apart by columns, the keys.
 
-    Raises:
-        InputError: says in what they differ.
+    The `InputError` says in which columns they differ.
     """
     if rows.duplicated(list(keys)).any():
         same = rows.groupby(list(keys))
@@ -46,11 +44,7 @@ def check_one_run(rows: "pd.DataFrame", figure: str, *keys: str) -> None:
 
 
 def check_set_names(figure: str, named: Mapping[str, Measured[Any]]) -> None:
-    """Refuse to draw a metric of one set under the name of another.
-
-    Raises:
-        InputError: names the set that it is of.
-    """
+    """Refuse to draw a metric of one set under the name of another, with an `InputError`."""
     for name, each in named.items():
         if (own := each.job.runs.texts.name) != name:
             raise InputError(

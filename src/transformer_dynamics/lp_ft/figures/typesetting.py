@@ -71,13 +71,11 @@ class Part(NamedTuple):
 
 
 def format_number(mean: float, deviation: float = math.nan, digits: int | None = None) -> str:
-    """Write a number such as 84.6 with its standard deviation.
+    """Return a number such as 84.6 with its standard deviation.
 
-    Args:
-        mean: NaN for nothing.
-        deviation: NaN if it is not known.
-        digits: after the point, of both; if left out, three significant digits of the mean. What is
-            then very small or large is a power of ten, without deviation.
+    Both may be NaN: of the mean nothing is then written. `digits` are those after the point, of
+    both; if left out, the mean has three significant digits, and a very small or large one is a
+    power of ten, without deviation.
     """
     from replication.figures.typeset import number
 
@@ -122,11 +120,8 @@ def shade_orders(
 ) -> list[float]:
     """Return the order of every mean, as it is written, among those of rows with equal `keys`.
 
-    Args:
-        rows: columns mean, deviation if it is known, and the keys.
-        digits: after the point, of each.
-        keys: columns that tell apart what is compared.
-        errors: quantities of which the lowest is the darkest.
+    Rows have the columns mean, deviation if it is known, and the keys. `digits` are those after the
+    point, of each row. Of the quantities `errors` the lowest is the darkest.
     """
     spread = rows["deviation"] if "deviation" in rows else rows["mean"] * math.nan
     shown = rows.assign(shown=[*map(round_number, rows["mean"], digits)], spread=spread)
@@ -149,13 +144,7 @@ class Entry(NamedTuple):
 
 
 def make_part(title: str, entries: Iterable[Entry], columns: Sequence[Hashable]) -> Part:
-    """Make rows in the order in which their labels first occur.
-
-    Args:
-        title: the heading.
-        entries: what is known.
-        columns: from left to right.
-    """
+    """Make rows in the order in which their labels first occur, with columns from left to right."""
     rows: dict[tuple[str, ...], dict[Hashable, Cell]] = {}
     for entry in entries:
         rows.setdefault(entry.labels, {})[entry.column] = entry.cell
@@ -174,13 +163,10 @@ def draw_table(
     compared: str,
     ends: tuple[str, str] = ("lowest", "highest"),
 ) -> "Drawing":
-    """Draw a table between rules.
+    """Draw a table between rules, its parts from top to bottom.
 
-    Args:
-        heads: of the columns.
-        parts: from top to bottom.
-        compared: in words, what a shade compares a number with.
-        ends: in words, the lightest and the darkest shade.
+    In words, `compared` says with what a shade compares a number, and `ends` name the lightest and
+    the darkest shade.
     """
     first = 1 + any(head.group for head in heads)
     last = first + sum(1 + len(each.rows) for each in parts)

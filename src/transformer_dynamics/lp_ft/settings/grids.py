@@ -122,12 +122,8 @@ class SharedSettings(Strict):
 def run_jobs(grid: Grid, shared: SharedSettings) -> dict[str, RunJob]:
     """Return the runs of one seed by name, which tells them apart.
 
-    Args:
-        grid: the experiment.
-        shared: with encoder and rates of this experiment.
-
-    Raises:
-        KeyError: if a set has no samples, or a method no rate.
+    `shared` has the encoder and the rates of this experiment. Raises a `KeyError` if a set has no
+    samples, or a method no rate.
     """
     jobs = {}
     for name, schedule in grid.texts.items():

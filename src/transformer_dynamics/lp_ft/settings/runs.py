@@ -81,12 +81,7 @@ class Updates(Strict):
     """Course of the rate after the warm-up: it falls to 0 after the last step, or stays."""
 
     def rate_factor(self, step: int, steps: int) -> float:
-        """Return the factor of the full rate at a step.
-
-        Args:
-            step: number of steps before it.
-            steps: number of steps of the run.
-        """
+        """Return the factor of the full rate at a step; `step` is the number of steps before it."""
         rising = int(self.warm_up * steps)
         if step < rising:
             return (step + 1) / rising

@@ -55,12 +55,7 @@ def terms_by_products(
 ) -> Terms:
     """Return both terms from one gradient and one Jacobian-vector product, of any encoder.
 
-    Args:
-        feature_map: phi of all inputs.
-        body: theta^phi.
-        head: V and b.
-        inputs: [n, ...] x_i.
-        labels: [n] y_i.
+    `feature_map` gives phi of all inputs x_i [n, ...] from `body`, theta^phi; labels y_i are [n].
     """
     here = dict(body)
 
@@ -80,10 +75,7 @@ def terms_by_products(
 def p_term(features: Tensor, train: Tensor, delta: Tensor) -> Tensor:
     """Return sum_i P(x, x_i) delta_i = (sum_i delta_i phi_i^T) phi(x) + sum_i delta_i, [n, C].
 
-    Args:
-        features: [n, h] phi(x).
-        train: [N, h] phi_i.
-        delta: [N, C] delta_i.
+    `features` are phi(x) [n, h], `train` phi_i [N, h], `delta` delta_i [N, C].
     """
     return features @ (delta.T @ train).T + delta.sum(0)
 
@@ -91,10 +83,7 @@ def p_term(features: Tensor, train: Tensor, delta: Tensor) -> Tensor:
 def optimal_p_term(head: Head, features: Tensor, strength: float) -> Tensor:
     """Return V phi(x)/C_reg, [n, C]: `p_term` at the optimum of the probe on the same samples.
 
-    Args:
-        head: the probe.
-        features: [n, h] phi(x).
-        strength: C_reg.
+    `head` is the probe, `strength` its C_reg; features phi(x) are [n, h].
     """
     return features @ head.weight.T / strength
 
@@ -107,10 +96,7 @@ def ratio_of_norms(p_norm: float, f_norm: float) -> float:
 def ratio_of_adapters(ratio: float, scalar: float) -> float:
     """Return the FT ratio with F replaced by s F, if both terms are collinear, as with two classes.
 
-    It is 1/(1 + x/s) with x = 1/ratio - 1.
-
-    Args:
-        ratio: FT ratio of full fine-tuning.
-        scalar: s = ||F^LoRA||/||F||.
+    It is 1/(1 + x/s) with x = 1/ratio - 1, the ratio of full fine-tuning and the scalar s =
+    ||F^LoRA||/||F||.
     """
     return 1 / (1 + (1 / ratio - 1) / scalar)

@@ -45,18 +45,8 @@ def probing_path(
 ) -> Tensor:
     """Return heads V along linear probing by gradient descent, without a bias.
 
-    The loss is summed over samples.
-
-    Args:
-        weight: V at the start.
-        features: these do not change.
-        labels: classes.
-        eta: learning rate.
-        steps: number of steps.
-        errors: those of the loss.
-
-    Returns:
-        [steps + 1, C, h] V before the first step and after each.
+    They are [steps + 1, C, h], before the first step and after each. The loss is summed over
+    samples; `errors` are those of the loss.
     """
     heads = [weight]
     for _ in range(steps):

@@ -65,11 +65,7 @@ def deviations(
 ) -> NDArray[np.float64]:
     """Return ||F^LoRA - sigma^2 r F^FT||/||V V^T|| = |<A x, A x'> - sigma^2 r <x, x'>|, [draws].
 
-    Args:
-        bound: r and sigma.
-        first: [d] x.
-        second: [d] x'.
-        a: [draws, r, d] A.
+    `first` is x [d], `second` x' [d], and `a` has draws of A [draws, r, d].
     """
     mean = bound.deviation**2 * bound.rank * float(first @ second)
     inner = np.einsum("srd,d,sre,e->s", a, first, a, second, optimize=True)
@@ -92,16 +88,10 @@ def adapted_kernel(
     projections: Mapping[str, Tensor],
     alpha: float,
 ) -> Tensor:
-    """Compute Theta^phi of the adapters at B = 0; V on both sides makes it F^LoRA.
+    """Compute Theta^phi [n, m, h, h] of the adapters at B = 0; V on both sides makes it F^LoRA.
 
-    Args:
-        jacobian: by name of an adapted matrix, [n, h, d_out, d_in] dphi(x)/dW.
-        other: [m, h, d_out, d_in] the same of x'.
-        projections: [r, d_in] A by name.
-        alpha: scale of the adapters.
-
-    Returns:
-        [n, m, h, h].
+    By name of an adapted matrix, `jacobian` has dphi(x)/dW [n, h, d_out, d_in], `other` that of x'
+    [m, h, d_out, d_in], and `projections` A [r, d_in]. `alpha` is the scale of the adapters.
     """
     kernel = torch.zeros(())
     for name, a in projections.items():

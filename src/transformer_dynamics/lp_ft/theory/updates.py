@@ -51,10 +51,9 @@ def summed_loss(network: Network, train: Tensor, labels: Tensor) -> Tensor:
 
 
 def descend(network: Network, train: Tensor, labels: Tensor, eta: float, steps: int = 1) -> Network:
-    """Take real full-batch steps of gradient descent on the summed loss, of all parameters.
+    """Return the network after real full-batch steps of gradient descent on the summed loss.
 
-    Returns:
-        The network after them; the given one is not changed.
+    All parameters take them; the given network is not changed.
     """
 
     def loss(body: dict[str, Tensor], head: Head) -> Tensor:

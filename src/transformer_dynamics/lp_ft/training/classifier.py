@@ -16,12 +16,7 @@ class Classifier(nn.Module):
     """f(x) = V dropout(phi(x)) + b."""
 
     def __init__(self, encoder: nn.Module, head: Head) -> None:
-        """Put a head on an encoder, which is not copied.
-
-        Args:
-            encoder: as `encoders.model.build` gives it.
-            head: V and b, which are copied.
-        """
+        """Put a head, which is copied, on an encoder of `encoders.model.build`, which is not."""
         super().__init__()
         self.encoder = encoder
         self.weight = nn.Parameter(head.weight.clone())
@@ -29,12 +24,9 @@ class Classifier(nn.Module):
         self.dropout = nn.Dropout(float(encoder.config.hidden_dropout_prob))  # type: ignore[union-attr, arg-type]
 
     def forward(self, tokens: Tensor, lengths: Tensor, seconds: Tensor) -> Tensor:
-        """Return logits [n, C].
+        """Return logits [n, C] of tokens [n, T].
 
-        Args:
-            tokens: [n, T].
-            lengths: [n] number of tokens that are no padding.
-            seconds: [n] place where the second text of a pair begins.
+        Of these, `lengths` [n] are no padding; at `seconds` [n] the second text of a pair begins.
         """
         phi = self.dropout(features(self.encoder, tokens, lengths, seconds))
         return self.head.logits(phi)
@@ -54,13 +46,7 @@ class AdaptedLinear(nn.Module):
     """W x + (alpha/r) B A x + c, where W and c stay as they are."""
 
     def __init__(self, linear: nn.Linear, a: Tensor, alpha: float) -> None:
-        """Adapt a linear map.
-
-        Args:
-            linear: W and c.
-            a: [r, d_in] A.
-            alpha: scale of the adapter.
-        """
+        """Adapt a linear map, W and c, by A [r, d_in] at the scale alpha."""
         super().__init__()
         self.linear = linear
         self.a = nn.Parameter(a)
@@ -87,13 +73,8 @@ def draw_projections(
 ) -> list[dict[str, Tensor]]:
     """Draw A of every adapted layer, [r, d_in] uniform within 1/sqrt(d_in); LoRA has the first.
 
-    This is PyTorch's kaiming_uniform with a = sqrt 5.
-
-    Args:
-        encoder: whose type and place they have.
-        adapters: r.
-        draws: D.
-        seed: of all draws.
+    This is PyTorch's kaiming_uniform with a = sqrt 5. All of the D `draws` have the encoder's type
+    and place.
     """
     random = generator(seed, "adapters")
     found = []
@@ -110,13 +91,7 @@ def draw_projections(
 
 
 def add_adapters(encoder: nn.Module, adapters: Adapters, seed: int) -> None:
-    """Freeze an encoder and give its queries and values adapters with B = 0, in place.
-
-    Args:
-        encoder: as `encoders.model.build` gives it.
-        adapters: r and alpha.
-        seed: of A.
-    """
+    """Freeze an encoder and give its queries and values adapters with B = 0, in place."""
     encoder.requires_grad_(False)
     (projections,) = draw_projections(encoder, adapters, 1, seed)
     for name, a in projections.items():

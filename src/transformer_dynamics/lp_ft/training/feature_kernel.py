@@ -60,13 +60,9 @@ class KernelPlan(NamedTuple):
 
 
 def orthonormal_directions(weights: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """Return an orthonormal basis of the rows of heads.
+    """Return an orthonormal basis [Q, h] of the rows of heads, and of each head W [C, Q].
 
-    Args:
-        weights: [C, h] V of each head, none zero.
-
-    Returns:
-        [Q, h] directions, and for each head [C, Q] W with V = W directions.
+    V = W directions, where V [C, h] is the head's weight, not zero.
     """
     scaled = torch.cat([weight / weight.norm() for weight in weights])
     values, rows = torch.linalg.svd(scaled, full_matrices=False)[1:]
@@ -79,11 +75,8 @@ def feature_kernels(
 ) -> FeatureKernels:
     """Compute Theta^phi along some directions, of an encoder and of its adapters.
 
-    Args:
-        model: an encoder in eval mode, of the directions' type.
-        texts: [n] samples, those of training first.
-        plan: directions and memory.
-        checkpoint: keeps the sums between groups of modules, which do not depend on it.
+    The encoder is in eval mode, of the directions' type. Of the texts [n], those of training come
+    first. The checkpoint keeps the sums between groups of modules, which do not depend on it.
     """
     samples, size = len(texts.labels), len(plan.directions)
     shape = (2 + len(plan.projections), samples * size, plan.train * size)

@@ -34,8 +34,7 @@ class Factors(NamedTuple):
 def parametric_modules(model: nn.Module) -> dict[str, nn.Module]:
     """Return the modules with parameters of their own, in the order of their definition.
 
-    Raises:
-        InputError: if one is neither linear, nor a normalisation, nor a table.
+    Raises an `InputError` if one is neither linear, nor a normalisation, nor a table.
     """
     found = {
         name: module
@@ -63,16 +62,10 @@ def module_widths(module: nn.Module) -> tuple[int, int]:
 def gradient_factors(
     model: nn.Module, texts: Tokens, directions: Tensor, names: Sequence[str]
 ) -> Iterator[dict[str, Factors]]:
-    """Yield the factors of the gradients of every sample along every direction.
+    """Yield for each sample the factors of its gradients along every direction u [Q, h], by name.
 
-    Args:
-        model: an encoder in eval mode; its type is that of the result.
-        texts: [n] samples.
-        directions: [Q, h] u.
-        names: names of the modules.
-
-    Yields:
-        For each sample, factors by name.
+    The model is an encoder in eval mode, whose type is that of the factors; `names` are its
+    modules.
     """
     device = str(directions.device)
     with _record_calls(model, names) as calls:

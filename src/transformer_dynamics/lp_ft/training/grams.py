@@ -31,16 +31,13 @@ def complete_gram(gram: Tensor) -> Tensor:
 
 
 def add_matrix(gram: Tensor, factors: Sequence[Factors], room: int) -> None:
-    """Add the part of a linear layer's matrix, in the cheaper of two ways.
+    """Add the part of a linear layer's matrix to the Gram matrix [n Q, m Q], in the cheaper way.
 
     With the gradients themselves, some rows of the matrix at a time; or by positions,
 
         <sum_t b_t a_t^T, sum_s b'_s a'_s^T> = sum_ts <b_t, b'_s> <a_t, a'_s>
 
-    Args:
-        gram: [n Q, m Q], is changed.
-        factors: of each sample.
-        room: bytes of gradients at a time.
+    `factors` are those of each sample, `room` the bytes of gradients at a time.
     """
     directions, _, outputs = factors[0].outputs.shape
     inputs = factors[0].inputs.shape[1]

@@ -40,20 +40,11 @@ def train(
     """Compute the FT ratios of a seed; nothing is trained but the probe.
 
     The P term is in float64, as it is a small difference at the probe's optimum; products of the
-    encoder are in float32, which changes the F term by 1e-5 of it.
-
-    Args:
-        job: samples and the probe.
-        seeds: the one seed.
-        data: tokens and test features of the set, features of the seed's samples, the encoder.
-        checkpoint: not used, as it takes a minute or two.
-
-    Returns:
-        The seed first: `steps` [direction, norm, samples, column] in the order of `HEADS`, `HEADS`,
-        `SAMPLES` and `COLUMNS`; `strength`, C_reg.
-
-    Raises:
-        InputError: if the device is not there or a probe fails.
+    encoder are in float32, which changes the F term by 1e-5 of it. The data are tokens and test
+    features of the set, features of the seed's samples, and the encoder. The arrays are, the seed
+    first, `steps` [direction, norm, samples, column] in the order of `HEADS`, `HEADS`, `SAMPLES`
+    and `COLUMNS`, and `strength`, C_reg. No checkpoint is kept, as a seed takes a minute or two.
+    Raises an `InputError` if the device is not there or a probe fails.
     """
     (seed,) = seeds
     place = device(job.device)
@@ -79,13 +70,8 @@ def train(
 def summarise_step(head: Head, step: LinearStep) -> list[float]:
     """Return the numbers of one step, in the order of `COLUMNS`.
 
-    Args:
-        head: V and b.
-        step: the step.
-
-    Returns:
-        FT ratio; ||V||; means over x, for eta = 1, of the lengths of the P term, of the F term, of
-        their sum, and of the change of features; mean ||delta_i|| over what is summed over.
+    FT ratio; ||V||; means over x, for eta = 1, of the lengths of the P term, of the F term, of
+    their sum, and of the change of features; mean ||delta_i|| over the samples of the sum.
     """
     p, f = step.terms
     changes = (p, f, p + f, step.features, step.errors)

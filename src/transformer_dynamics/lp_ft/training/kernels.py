@@ -35,19 +35,10 @@ def train(
     """Compute the kernels of a seed; nothing is trained but the probe.
 
     All is in float64: of gradients in float32 a Gram matrix has noise of 1e-7 of its largest entry,
-    which is above the smallest tolerance of ranks, and the time of its products is but doubled.
-
-    Args:
-        job: samples, adapters and memory.
-        seeds: the one seed.
-        data: tokens and test features of the set, features of the seed's samples, the encoder.
-        checkpoint: keeps the sums that are under way.
-
-    Returns:
-        The seed first; see `kernel_arrays`; `strength` C_reg.
-
-    Raises:
-        InputError: if the device is not there, a probe fails or an encoder is not known.
+    which is above the smallest tolerance of ranks, and the time of its products is but doubled. The
+    data are tokens and test features of the set, features of the seed's samples, and the encoder.
+    The arrays are, the seed first, those of `kernel_arrays`, and `strength`, C_reg. Raises an
+    `InputError` if the device is not there, a probe fails or an encoder is not known.
     """
     (seed,) = seeds
     place = device(job.device)
@@ -78,19 +69,15 @@ def kernel_arrays(
 ) -> Arrays:
     """Compute the kernels and all else that tables of kernels are made of.
 
-    Args:
-        model: the encoder, in float64.
-        samples: n texts, [n, h] their features, and N, how many of them are for training.
-        heads: H heads.
-        adapters: D draws of A by layer, alpha, and bytes of factors at a time.
-        checkpoint: keeps what is under way.
+    The encoder is in float64. `samples` are n texts, their features [n, h], and N, the number of
+    training samples among them; `adapters` are D draws of A by layer, alpha, and bytes of factors
+    at a time. There are H heads.
 
-    Returns:
-        `labels` [n]; `training` N; `p` [n, N], <phi, phi'> + 1; along Q directions that span the
-        rows of all heads, `whole`, `adapted` and `adapters` [n, N, Q, Q], of all parameters, of
-        queries and values, and of adapters with the first A; `coefficients` [H, C, Q] of heads;
-        `errors` [H, N, C] delta_i; `inner` [H, D + 2, D + 2], inner products over training samples
-        of F of all parameters, of the adapted, and of adapters with every A; `width` h.
+    The arrays are `labels` [n]; `training` N; `p` [n, N], <phi, phi'> + 1; along Q directions that
+    span the rows of all heads, `whole`, `adapted` and `adapters` [n, N, Q, Q], of all parameters,
+    of queries and values, and of adapters with the first A; `coefficients` [H, C, Q] of heads;
+    `errors` [H, N, C] delta_i; `inner` [H, D + 2, D + 2], inner products over training samples of F
+    of all parameters, of the adapted, and of adapters with every A; `width` h.
     """
     texts, features, training = samples
     projections, alpha, room = adapters

@@ -40,15 +40,11 @@ def linear_step(
     at: NDArray[np.int64],
     size: int,
 ) -> LinearStep:
-    """Compute the linearised step on all samples, and what it changes at some of them.
+    """Compute the linearised step on all samples, and its changes at some of them.
 
-    Args:
-        model: an encoder in eval mode; its type is that of the products.
-        texts: [n] samples x_i, which are summed over.
-        known: [n, h] their features, float64.
-        head: V and b, float64.
-        at: [m] places of x among them.
-        size: number of texts at a time.
+    The model is an encoder in eval mode, whose type is that of the products. Texts x_i [n] are
+    summed over; `known` are their features [n, h], float64, as the head is. `at` [m] are the places
+    of x among them, `size` the number of texts at a time.
     """
     delta = prediction_errors(head.logits(known), torch.from_numpy(texts.labels).to(known.device))
     moved = push_gradient(model, texts, delta @ head.weight, at, size).to(known)
@@ -58,17 +54,10 @@ def linear_step(
 def push_gradient(
     model: nn.Module, texts: Tokens, pulled: Tensor, at: NDArray[np.int64], size: int
 ) -> Tensor:
-    """Compute J(x) g with g = sum_i J_i^T z_i, for x among the samples.
+    """Compute J(x) g [m, h] with g = sum_i J_i^T z_i, for x among the samples.
 
-    Args:
-        model: an encoder in eval mode.
-        texts: [n] samples x_i.
-        pulled: [n, h] z_i.
-        at: [m] places of x among them.
-        size: number of texts at a time.
-
-    Returns:
-        [m, h], of the model's type.
+    The model is an encoder in eval mode, whose type is that of the result. Texts are x_i [n],
+    `pulled` z_i [n, h], `at` [m] the places of x among them, `size` the number of texts at a time.
     """
     body = {name: tensor.detach() for name, tensor in model.named_parameters()}
     example = next(iter(body.values()))

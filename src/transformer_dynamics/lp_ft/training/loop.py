@@ -72,14 +72,8 @@ def train_steps(
     """Yield the state after every step.
 
     Batches and dropout follow from the seed and the number of the step alone, so that all methods
-    share them, and a run that goes on from a kept state gives the same bits.
-
-    Args:
-        tuning: optimiser and schedule.
-        seed: of the run.
-        samples: [N] training samples.
-        validation: samples by which the epoch that is kept is chosen.
-        state: where to begin or to go on.
+    share them, and a run that goes on from a kept state gives the same bits. Validation samples
+    choose the epoch that is kept.
     """
     schedule, number = tuning.schedule, len(samples.labels)
     last, per_epoch = schedule.total(number), schedule.steps_of_epoch(number)
@@ -95,11 +89,7 @@ def train_steps(
 def batch_places(schedule: Schedule, seed: int, step: int, samples: int) -> NDArray[np.int64]:
     """Draw the places [batch] of a step's samples: each once in an epoch, in random order.
 
-    Args:
-        schedule: size of a batch.
-        seed: of the run.
-        step: number of steps before it.
-        samples: N.
+    `step` is the number of steps before it, `samples` N.
     """
     epoch, place = divmod(step, schedule.steps_of_epoch(samples))
     order = generator(seed, f"order of epoch {epoch}").permutation(samples)
@@ -175,13 +165,7 @@ def initial_state(model: Classifier, optimiser: Optimiser, updates: Updates) -> 
 
 
 def restored_state(model: Classifier, tuning: Tuning, kept: Mapping[str, NDArray[Any]]) -> State:
-    """Return the state that `State.arrays` kept.
-
-    Args:
-        model: as it was before the first step; its parameters are set.
-        tuning: settings.
-        kept: arrays of the state.
-    """
+    """Return the state that `State.arrays` kept; it sets the parameters of the untrained model."""
     state = initial_state(model, tuning.optimiser, tuning.updates)
     moments: dict[int, dict[str, Tensor]] = {}
     with torch.no_grad():

@@ -34,25 +34,18 @@ def train(
 ) -> Arrays:
     """Train one run, and return its heads, its curves, and logits and features of its samples.
 
-    Args:
-        job: method and settings.
-        seeds: the one seed.
-        data: tokens and test features of each of `job.sets`; features of the seed's samples; the
-            encoder, unless the method is LP.
-        checkpoint: keeps what is under way.
+    The data are tokens and test features of each of `job.sets`, features of the seed's samples, and
+    the encoder, unless the method is LP. In all arrays the seed comes first.
 
-    Returns:
-        The seed first. Heads, float32, V [C, h] and b [C]: `random_weight`, `start_weight`,
-        `start_bias`, `weight`, `bias`. By step: `steps`, `norms` and `bias_norms` (one more than)
-        `logit_norms`, `losses` and `accuracies` of batches; of LP by point of its path, see
-        `probing.DescentPath`, with `falling`.
-        By epoch: `scores`, `evaluated`; `chosen`. Places of the samples in their published splits:
-        `train_places`, `validation_places`. Without dropout `validation_logits`; of each test set,
-        `test` and those out of distribution, `<name>_logits` [n, C] and `<name>_features` [n, h].
-        `strength`, C_reg, and `gradient` of the probe; 0 where there is none.
+    Heads, float32, V [C, h] and b [C]: `random_weight`, `start_weight`, `start_bias`, `weight`,
+    `bias`. By step: `steps`, `norms` and `bias_norms` (one more than) `logit_norms`, `losses` and
+    `accuracies` of batches; of LP by point of its path, see `probing.DescentPath`, with `falling`.
+    By epoch: `scores`, `evaluated`; `chosen`. Places of the samples in their published splits:
+    `train_places`, `validation_places`. Without dropout `validation_logits`; of each test set,
+    `test` and those out of distribution, `<name>_logits` [n, C] and `<name>_features` [n, h].
+    `strength`, C_reg, and `gradient` of the probe are 0 where there is none.
 
-    Raises:
-        InputError: if a probe fails, the device is not there or there are too few samples.
+    Raises an `InputError` if a probe fails, the device is not there or there are too few samples.
     """
     (seed,) = seeds
     device("cpu")

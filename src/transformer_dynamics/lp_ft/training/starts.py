@@ -31,15 +31,10 @@ class Start(NamedTuple):
 
 
 def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any]]]) -> Start:
-    """Draw the start of a seed.
+    """Draw the start of a seed, which is of all draws.
 
-    Args:
-        job: samples and the probe.
-        seed: of all draws.
-        data: tokens and test features of the set, and features of the seed's samples.
-
-    Raises:
-        InputError: if there are too few samples or the probe fails.
+    The data are tokens and test features of the set, and features of the seed's samples. Raises an
+    `InputError` if there are too few samples or the probe fails.
     """
     samples = draw_samples(job.texts, [], seed, data[:3])
     probe = select_probe(samples, job)
@@ -57,10 +52,8 @@ def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any
 def select_probe(samples: SeedSamples, choice: Penalty) -> Probe:
     """Fit probes to training samples, and return the best one.
 
-    Validation samples choose it, or else folds of the training samples.
-
-    Raises:
-        InputError: if one does not reach its optimum.
+    Validation samples choose it, or else folds of the training samples. Raises an `InputError` if
+    one does not reach its optimum.
     """
     train, validation = (
         (part.features, part.labels) for part in (samples.train, samples.validation)
@@ -82,18 +75,9 @@ def starting_head(
 ) -> Head:
     """Return one of two heads, scaled as a whole: logits are multiplied and no class changes.
 
-    Args:
-        random: the random head.
-        probe: the probe; it may be missing if neither direction nor norm is its.
-        direction: head that gives V/||V|| and b/||V||.
-        norm: head that gives ||V||; its own is that of the head that gives the direction.
-        factor: number by which V and b are multiplied in the end.
-
-    Returns:
-        The head, in the type of the given one.
-
-    Raises:
-        KeyError: if the probe is missing but needed.
+    The head `direction` gives V/||V|| and b/||V||, the head `norm` gives ||V||; "own" is that of
+    the head that gives the direction. `factor` multiplies V and b in the end. The probe may be
+    missing if neither is its; else a `KeyError` is raised. The head has the type of the given one.
     """
     heads = {"random": random} | ({} if probe is None else {"probe": probe})
     head = heads[direction]

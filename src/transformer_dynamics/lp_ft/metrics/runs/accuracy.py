@@ -21,10 +21,8 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
     """Measure the accuracy of every run on its validation samples and on every test set.
 
-    Returns:
-        Columns of a run; split (`validation`, `test`, or a set out of
-        distribution), samples, accuracy in [0, 1] and matthews (correlation in [-1, 1]), NaN of a
-        run that diverged.
+    Columns are those of a run; split (`validation`, `test`, or a set out of distribution), samples,
+    accuracy in [0, 1] and matthews (correlation in [-1, 1]), NaN of a run that diverged.
     """
     sets, rows = set_data(job, data), []
     for run in trained_runs(job, runs):

@@ -32,12 +32,11 @@ Floats = NDArray[np.float64]
 def measure(job: CalibrationMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
     """Measure the calibration of every run on every test set.
 
-    Returns:
-        Columns of a run; split, is_scaled (whether logits are divided by the
-        temperature that fits the validation samples best), temperature (1 before); ece and mce, in
-        [0, 1], of bins of equal width, mce_lower and mce_upper (95 % of bootstrap samples), bins
-        (those not empty), mce_samples (in the worst one), debiased_ece, equal_mass_ece and
-        negative_log_likelihood (nats), see `encoders.calibration`. NaN where a run diverged.
+    Columns are those of a run; split, is_scaled (whether logits are divided by the temperature that
+    fits the validation samples best), temperature (1 before); ece and mce, in [0, 1], of bins of
+    equal width, mce_lower and mce_upper (95 % of bootstrap samples), bins (those not empty),
+    mce_samples (in the worst one), debiased_ece, equal_mass_ece and negative_log_likelihood (nats),
+    see `encoders.calibration`. NaN where a run diverged.
     """
     sets, rows = set_data(job, data), []
     for run in trained_runs(job, runs):

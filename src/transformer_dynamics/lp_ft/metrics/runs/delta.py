@@ -14,9 +14,8 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
     """Measure the mean length of the errors delta_i over the training samples of every run.
 
-    Returns:
-        Columns of a run; delta, the mean of ||delta_i||_2 with the head that
-        the run starts from; of LP that is the random one.
+    Columns are those of a run, and delta, the mean of ||delta_i||_2 with the head that the run
+    starts from; of LP that is the random one.
     """
     sets, rows = set_data(job, data), []
     for run in trained_runs(job, runs):

@@ -35,11 +35,10 @@ Floats = NDArray[np.float64]
 def measure(job: FeatureMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
     """Measure the similarity, change and scatter of the features of every test set.
 
-    Returns:
-        Columns of a run; split (`test`, or a set out of distribution),
-        samples; cosine_similarity, difference and discriminant_ratio, see above, and noise_floor of
-        the third; start_norm and norm (||V||_F before and after fine-tuning). Rows of LP have the
-        untrained features. NaN where a run diverged.
+    Columns are those of a run; split (`test`, or a set out of distribution), samples;
+    cosine_similarity, difference and discriminant_ratio, see above, and noise_floor of the third;
+    start_norm and norm (||V||_F before and after fine-tuning). Rows of LP have the untrained
+    features. NaN where a run diverged.
     """
     sets = set_data(job, data)
     rows = [
@@ -115,15 +114,8 @@ class Scatter(NamedTuple):
 def noise_floor(samples: int, width: int, classes: int) -> float:
     """Return the mean of tr(S_W^-1 S_B) for Gaussian features that know nothing of their classes.
 
-    It is (C - 1) h/(n - C - h - 1).
-
-    Args:
-        samples: n.
-        width: h.
-        classes: C that occur.
-
-    Returns:
-        The mean; NaN where there are too few samples for one.
+    It is (C - 1) h/(n - C - h - 1), where C classes occur; NaN where there are too few samples for
+    one.
     """
     left = samples - classes - width - 1
     return (classes - 1) * width / left if left > 0 else float("nan")

@@ -14,9 +14,8 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
     """Compute a digest of all bits of every run, beside its norm and loss.
 
-    Returns:
-        Columns arm (the run in words; the name of its file depends on what else is tried),
-        seed, digest, norm (||V||_F at the end) and loss (the last one, nats).
+    Columns are arm (the run in words; the name of its file depends on the other runs), seed,
+    digest, norm (||V||_F at the end) and loss (the last one, nats).
     """
     rows = []
     for run in trained_runs(job, runs):

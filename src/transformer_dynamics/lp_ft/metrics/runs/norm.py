@@ -13,13 +13,11 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
     """Return ||V||_F, ||b||, logits, loss and accuracy on training samples by step.
 
-    Returns:
-        Columns of a run; step (number of steps before), norm, bias_norm,
-        logit_norm (the mean of ||f(x)||), loss (nats) and accuracy. Of LP these are points of
-        full-batch gradient descent, with logits, loss and accuracy of all training samples, and
-        falling, the share of rows of V whose loss falls as they become longer. Of other methods
-        logits, loss and accuracy are those of the next batch, with dropout, NaN at the end; falling
-        is NaN.
+    Columns are those of a run; step (number of steps before), norm, bias_norm, logit_norm (the mean
+    of ||f(x)||), loss (nats) and accuracy. Of LP these are points of full-batch gradient descent,
+    with logits, loss and accuracy of all training samples, and falling, the share of rows of V
+    whose loss falls as they become longer. Of other methods logits, loss and accuracy are those of
+    the next batch, with dropout, NaN at the end; falling is NaN.
     """
     return pd.concat([_step_rows(run) for run in trained_runs(job, runs)], ignore_index=True)
 

@@ -96,10 +96,8 @@ def _set_name(run: TrainedRun, split: str) -> TextName:
 def set_data(job: MetricJob, data: Sequence[Arrays]) -> SetData:
     """Return data by set, and by set and seed.
 
-    Args:
-        job: the metric, with its sets.
-        data: tokens and test features of each of `job.sets` in turn; then features of samples, as
-            `data.drawn_features` returns them.
+    The data are tokens and test features of each of `job.sets` in turn, then features of samples,
+    as `data.drawn_features` returns them.
     """
     number = 2 * len(job.sets)
     return SetData(

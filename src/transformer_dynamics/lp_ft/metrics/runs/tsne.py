@@ -26,19 +26,9 @@ def measure(job: TsneMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> 
     """Put features and rows of heads into the plane, for the first seed of every method.
 
     Features and rows of a head are points of one space, by their Euclidean distance. Every method
-    has a plane of its own, whose axes mean nothing.
-
-    Args:
-        job: the runs, which set and the perplexity.
-        runs: as they were trained.
-        data: see `set_data`.
-
-    Returns:
-        Columns method, seed, kind (`sample` or `head`), label (class of a sample, or k of v_k),
-        class_name, x and y. NaN where a run diverged.
-
-    Raises:
-        InputError: if the perplexity is not below the number of points.
+    has a plane of its own, whose axes mean nothing. Columns are method, seed, kind (`sample` or
+    `head`), label (class of a sample, or k of v_k), class_name, x and y. NaN where a run diverged.
+    Raises an `InputError` if the perplexity is not below the number of points.
     """
     sets = set_data(job, data)
     own = [run for run in trained_runs(job, runs) if run.job.texts.name == job.texts]
@@ -72,17 +62,10 @@ def _plane_rows(
 
 
 def embed_in_plane(points: Floats, perplexity: float) -> Floats:
-    """Embed points in the plane, from their first two principal axes on, the same bytes each time.
+    """Embed points [n, p] in the plane, from their first two principal axes on.
 
-    Args:
-        points: [n, p].
-        perplexity: about how many neighbours a point has.
-
-    Returns:
-        [n, 2]; NaN if a point is not finite.
-
-    Raises:
-        InputError: if the perplexity is not below n.
+    The result [n, 2] has the same bytes each time, and is NaN if a point is not finite. A point has
+    about `perplexity` neighbours; an `InputError` if that is not below n.
     """
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE

@@ -14,9 +14,8 @@ from transformer_dynamics.lp_ft.training.loop import DIVERGED
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
     """Return the validation accuracies by which rates and epochs are chosen.
 
-    Returns:
-        Columns of a run; epoch (from 1), step (number of steps before),
-        accuracy in [0, 1], NaN where the run had diverged, and is_kept. LP has one row.
+    Columns are those of a run; epoch (from 1), step (number of steps before), accuracy in [0, 1],
+    NaN where the run had diverged, and is_kept. LP has one row.
     """
     rows = []
     for run in trained_runs(job, runs):

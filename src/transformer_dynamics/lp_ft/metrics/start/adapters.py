@@ -14,10 +14,9 @@ from transformer_dynamics.lp_ft.theory.lora import expected_scalar, kaiming_devi
 def measure(job: KernelMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Compare F^LoRA for every drawn A with F, over training samples.
 
-    Returns:
-        Columns seed, method (lora or lp_lora), draw from 0, parameters (`all` or `adapted`: whose
-        F it is compared with), scalar <F^LoRA, F>/<F, F>, cosine, ratio of norms, and expected,
-        the mean over A of the scalar, which holds for the adapted parameters.
+    Columns are seed, method (lora or lp_lora), draw from 0, parameters (`all` or `adapted`: whose F
+    it is compared with), scalar <F^LoRA, F>/<F, F>, cosine, ratio of norms, and expected, the mean
+    over A of the scalar, which holds for the adapted parameters.
     """
     given = job.runs.adapters
     rows = []

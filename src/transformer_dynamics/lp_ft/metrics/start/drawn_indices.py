@@ -12,11 +12,9 @@ FIRST_INDICES, INDEX_STEP = 10, 5
 def drawn_mask(
     index: "pd.Series[int]", first: int = FIRST_INDICES, step: int = INDEX_STEP
 ) -> "pd.Series[bool]":
-    """Return True for the indices that figures of spectra draw; they draw the last one besides.
+    """Return True for the indices, from 1 on, that figures of spectra draw.
 
-    Args:
-        index: indices from 1 on.
-        first: number of first indices that are all drawn.
-        step: distance of the drawn ones among the others.
+    These are the `first` ones, and the others at a distance of `step`. Figures draw the last one
+    besides.
     """
     return (index <= first) | (index % step == 0)

@@ -14,9 +14,8 @@ from transformer_dynamics.lp_ft.settings.start import KernelJob
 def measure(job: StartFingerprintJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Compute a digest of all bits of every seed, beside a norm.
 
-    Returns:
-        Columns seed, digest, and norm: the root of the sum of squares of Theta^phi along the heads'
-        directions, or of all that is computed for heads.
+    Columns are seed, digest, and norm: the root of the sum of squares of Theta^phi along the heads'
+    directions, or of all that is computed for heads.
     """
     name = "whole" if isinstance(job.runs, KernelJob) else "steps"
     rows = []

@@ -15,9 +15,8 @@ from transformer_dynamics.lp_ft.theory.kernel import apply_kernel
 def measure(job: KernelMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Compute FT ratios on the kernel's training samples, a part of the probe's.
 
-    Returns:
-        Columns seed, method, ft_ratio; p_term and f_term, mean lengths for eta = 1; error, mean
-        ||delta_i||.
+    Columns are seed, method, ft_ratio; p_term and f_term, mean lengths for eta = 1; error, mean
+    ||delta_i||.
     """
     rows = []
     for start in read_kernels(runs):

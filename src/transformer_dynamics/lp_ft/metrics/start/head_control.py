@@ -13,11 +13,10 @@ from transformer_dynamics.lp_ft.training.head_control import COLUMNS, HEADS, SAM
 def measure(job: HeadMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Return the FT ratio and the lengths of its terms for each head and set of samples.
 
-    Returns:
-        Columns seed, direction, norm (random or probe), samples (summed over: `all` of the
-        probe's, or a `subset`), and those of `head_control.COLUMNS`: ft_ratio, head_norm, and means
-        over the subset, for eta = 1 of the summed loss, of the lengths of p_term, f_term,
-        logit_change and feature_change; error, mean ||delta_i||.
+    Columns are seed, direction, norm (random or probe), samples (summed over: `all` of the probe's,
+    or a `subset`), and those of `head_control.COLUMNS`: ft_ratio, head_norm, and means over the
+    subset, for eta = 1 of the summed loss, of the lengths of p_term, f_term, logit_change and
+    feature_change; error, mean ||delta_i||.
     """
     tables = []
     for run in runs:

@@ -14,9 +14,8 @@ from transformer_dynamics.lp_ft.settings.metrics import KernelMetricJob
 def measure(job: KernelMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Compute the norms of blocks over training samples, of P and F of the first seed.
 
-    Returns:
-        Columns seed, method, kernel; i and j, places of two samples ordered by class, from 0;
-        class_i and class_j; trace_norm, the sum of singular values of the block.
+    Columns are seed, method, kernel; i and j, places of two samples ordered by class, from 0;
+    class_i and class_j; trace_norm, the sum of singular values of the block.
     """
     start = next(read_kernels(runs))
     tables = []

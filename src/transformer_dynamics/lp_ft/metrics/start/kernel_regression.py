@@ -20,10 +20,9 @@ from transformer_dynamics.lp_ft.settings.metrics import RegressionMetricJob
 def measure(job: RegressionMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure the accuracies of kernel regression on training and test samples.
 
-    Returns:
-        Columns seed, method, kernel, strength (the chosen C), split (train or test); logit, the
-        share of right pairs of sample and class; floor, the same if all pairs are called negative;
-        argmax, the share of right classes; majority, that of the training samples' commonest class.
+    Columns are seed, method, kernel, strength (the chosen C), split (train or test); logit, the
+    share of right pairs of sample and class; floor, that share if all pairs are called negative;
+    argmax, the share of right classes; majority, that of the training samples' commonest class.
     """
     rows = []
     for start in read_kernels(runs):

@@ -19,12 +19,11 @@ from transformer_dynamics.lp_ft.theory.ranks import f_rank_cap, numerical_rank
 def measure(job: SpectrumMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Compute ranks, norms and block sizes of every kernel over training samples.
 
-    Returns:
-        Columns seed, method, kernel; rank_float64, rank_float32 and rank_coarse, singular values
-        above max(shape) times the resolution of that type, or above what is given, of the largest;
-        cap, the largest rank that it can have: C min(N, h + 1) for P, N rank V for F, their sum but
-        at most N C for NTK; frobenius; diagonal and off_diagonal, mean trace norms of blocks (x, x)
-        and of others.
+    Columns are seed, method, kernel; rank_float64, rank_float32 and rank_coarse, singular values
+    above max(shape) times the resolution of that type, or above the given tolerance, of the
+    largest; cap, the largest rank that it can have: C min(N, h + 1) for P, N rank V for F, their
+    sum but at most N C for NTK; frobenius; diagonal and off_diagonal, mean trace norms of blocks
+    (x, x) and of others.
     """
     rows = [
         {"seed": kernel.seed, "method": kernel.method, "kernel": kernel.name}

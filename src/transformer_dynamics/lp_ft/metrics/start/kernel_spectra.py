@@ -13,8 +13,7 @@ from transformer_dynamics.lp_ft.settings.metrics import SpectrumMetricJob
 def measure(job: SpectrumMetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Compute all singular values of every kernel over training samples.
 
-    Returns:
-        Columns seed, method, kernel, index from 1, and value, over the largest.
+    Columns are seed, method, kernel, index from 1, and value, over the largest.
     """
     tables = []
     for start in read_kernels(runs):

@@ -77,16 +77,10 @@ class Fit(NamedTuple):
 
 def fit_cross_validated(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequence[float],
                     folds: int) -> Fit:  # fmt: skip
-    """Fit all rows with the best of the strengths, and return the classifier.
+    """Fit all rows x [n, p] with the best of the strengths C, and return the classifier.
 
-    Args:
-        rows: [n, p] x.
-        is_one: [n] y.
-        strengths: C to choose from.
-        folds: k; samples are not shuffled.
-
-    Raises:
-        InputError: if a fit fails, or a class has fewer samples than there are folds.
+    `is_one` is y [n]. Samples are not shuffled into the folds. Raises an `InputError` if a fit
+    fails, or a class has fewer samples than there are folds.
     """
     from sklearn.model_selection import StratifiedKFold
 
@@ -103,15 +97,9 @@ def fit_cross_validated(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequ
 
 
 def fit_path(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequence[float]) -> list[Fit]:
-    """Fit rows for every strength C, each from the fit before.
+    """Fit rows x [n, p] for every strength C, ascending, each from the fit before.
 
-    Args:
-        rows: [n, p] x.
-        is_one: [n] y.
-        strengths: C, ascending.
-
-    Raises:
-        InputError: if a fit fails.
+    `is_one` is y [n]. Raises an `InputError` if a fit fails.
     """
     axes = Axes.of_rows(rows)
     point = np.zeros(len(axes.lengths) + 1)
