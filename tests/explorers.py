@@ -3,7 +3,7 @@
 import pytest
 from report_folder import ORIGIN
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.bundle.bundle import Bundle, figure_path
 from replication.report.figures import Shown
 from replication.report.page import render

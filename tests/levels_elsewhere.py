@@ -15,7 +15,7 @@ import pytest
 import yaml
 from conftest import ROOT, STUDIES, Project
 
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import read_yaml
 from replication.plan.configuration import configure, merge
 
 __all__ = ["elsewhere", "kept", "test_all_of_it", "test_one_seed"]

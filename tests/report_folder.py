@@ -10,10 +10,10 @@ import yaml
 from click.testing import CliRunner
 from conftest import ROOT
 
+from replication.base.storage import checksum, checksum_file
 from replication.bundle.computed import read_finished
 from replication.judge.scorecard import write_verdict
 from replication.judge.verdicts import Verdict
-from replication.plan.keys_in_files import checksum, checksum_file
 from replication.plan.study_jobs import StudyJobs
 from replication.report.figures import Shown
 from replication.report.page import render, write_page

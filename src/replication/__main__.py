@@ -1,14 +1,12 @@
 """The command `replication`, or `python -m replication`: all that the engine does by itself."""
 
 import gc
-import os
 from importlib import import_module
 from pathlib import Path
 
 import click
 
-import replication.base.sources  # noqa: F401  first: what follows is loaded by its content
-from replication.base.installation import (
+from replication.base.places import (
     project_around,
     refuse_foreign_packages,
     refuse_other_installation,
@@ -47,7 +45,7 @@ def main(context: click.Context) -> None:
     """Verify, report and plan replications of papers."""
     if context.invoked_subcommand == "new":  # it is about this Python alone
         return
-    refuse_foreign_packages(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    refuse_foreign_packages()
     if project := project_around(Path.cwd()):
         refuse_other_installation(project)
 

@@ -15,7 +15,7 @@ from transformer_dynamics.gradient_heterogeneity.settings.training import (
 )
 
 STUDY = find_studies()["gradient_heterogeneity"]
-SETTINGS = Settings.model_validate(read_yaml(STUDY.folder / "config.yaml", is_shared=True))
+SETTINGS = Settings.model_validate(read_yaml(STUDY.folder / "config.yaml"))
 NETWORKS, TRAINING, BLOCKS = SETTINGS.networks, SETTINGS.training, SETTINGS.blocks
 MEASURING, MASKING = SETTINGS.heterogeneity.measuring, SETTINGS.pairs.masking
 DEVIATION = NETWORKS.head_deviation

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from declared import CLAIMS, STUDY, said, verdict
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from transformer_dynamics.gradient_heterogeneity.claims import drift_laws, noisy_steps, quadratics

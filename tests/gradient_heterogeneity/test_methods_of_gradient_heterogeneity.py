@@ -27,7 +27,7 @@ from transformer_dynamics.gradient_heterogeneity.training import optimisers
 
 STUDY = find_studies()["gradient_heterogeneity"]
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")
-SECTION = read_yaml(STUDY.folder / "config.yaml", is_shared=True)
+SECTION = read_yaml(STUDY.folder / "config.yaml")
 OVERLAYS = ["full", "paper_scale", "minimum"]
 
 
@@ -64,7 +64,7 @@ def settings(changes):
 
 
 def overlay(name):
-    return read_yaml(STUDY.folder / f"{name}.yaml", is_shared=True)[STUDY.name]
+    return read_yaml(STUDY.folder / f"{name}.yaml")[STUDY.name]
 
 
 def test_every_setting_is_told():

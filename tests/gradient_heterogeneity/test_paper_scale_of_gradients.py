@@ -28,7 +28,7 @@ pytestmark = sizes_of_jobs.MARKS
 STUDY = find_studies()["gradient_heterogeneity"]
 DATA = "results/gradient_heterogeneity/data"
 RUNS = "results/gradient_heterogeneity/runs"
-PAPER = read_yaml(STUDY.folder / "paper_scale.yaml", is_shared=True)[STUDY.name]
+PAPER = read_yaml(STUDY.folder / "paper_scale.yaml")[STUDY.name]
 FEW = {"steps": 1, "slice": 2, "points": 1}
 MEASURED = {"batches": 1, "products": 1, "factors": [1.0]}
 SHORT = merge(PAPER, {

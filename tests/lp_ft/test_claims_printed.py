@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from claim_tables import CLAIMS, STUDY, means, verdict
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 
 PUBLISHED = STUDY.folder / "published"
 

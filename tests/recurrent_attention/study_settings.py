@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import read_yaml
 from replication.plan.configuration import Configuration, configure
 from replication.study.studies import find_studies
 

@@ -9,7 +9,7 @@ from registered import verdict
 from tables import SEEDS, SETTINGS, STUDY, T_MAX, accuracy, exponents, noise, trained, weights
 
 from replication.base.errors import UnmeasurableError
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.claims import accuracy as claims
 from transformer_dynamics.recurrent_attention.claims import exponent_accuracy

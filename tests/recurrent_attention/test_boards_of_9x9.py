@@ -6,7 +6,7 @@ from sudoku import SEVENTEEN, breaks_rules, exact_cover, job_of, transformed, wr
 from tables import STUDY
 
 from replication.base.errors import InputError
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import read_yaml
 from transformer_dynamics.recurrent_attention.data.boards import sample
 from transformer_dynamics.recurrent_attention.data.grids import find_solutions
 from transformer_dynamics.recurrent_attention.data.puzzles_9x9 import split_rows

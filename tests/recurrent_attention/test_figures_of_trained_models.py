@@ -9,7 +9,7 @@ import pytest
 from matplotlib.collections import PathCollection
 from tables import SETTINGS, STUDY, T_MAX, accuracy, exponents
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.documents.texts import cite_figure
 from replication.figures.drawn_numbers import unknown_marks
 from replication.plan.configuration import configure

@@ -6,7 +6,7 @@ import torch
 from tables import SETTINGS, STUDY
 from torch.optim import Adam
 
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import read_yaml
 from replication.documents.methods import unnamed_settings
 from replication.plan.configuration import Computation
 from replication.study.registry import Method, read_registry

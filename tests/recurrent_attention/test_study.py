@@ -9,7 +9,7 @@ from registered import CLAIMS
 from study_settings import STUDY, configured, overlay
 
 from replication.base.errors import InputError
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import read_yaml
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
 from transformer_dynamics.recurrent_attention.settings.tuning import TuningJob

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from settings_of_the_paper import REGISTRY, STUDY
 
 from replication.base.errors import InputError
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import read_yaml
 from replication.documents.pages import StudyResults, claims_page
 from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure

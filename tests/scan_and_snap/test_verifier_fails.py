@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from settings_of_the_paper import PAPER, REGISTRY, STUDY
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.judge.verdicts import Verdict

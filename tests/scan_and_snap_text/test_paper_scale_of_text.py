@@ -18,7 +18,7 @@ from transformer_dynamics.scan_and_snap_text import cost
 pytestmark = sizes_of_jobs.MARKS
 STUDY = find_studies()["scan_and_snap_text"]
 RESULTS = "results/scan_and_snap_text"
-PAPER = read_yaml(STUDY.folder / "paper_scale.yaml", is_shared=True)[STUDY.name]
+PAPER = read_yaml(STUDY.folder / "paper_scale.yaml")[STUDY.name]
 (WIKITEXT,) = cost.KNOWN.values()
 VALID = 8_000
 """Words of the validation text, hardly more than those of the maps that are kept."""

@@ -12,7 +12,7 @@ from text_examples import FILE_KEY, assert_one_sentence, tokenised
 
 from replication.base.errors import InputError
 from replication.base.storage import read_arrays
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import read_yaml
 from replication.plan.configuration import Computation, configuration_type, configure
 from replication.plan.limits import time_limit
 from replication.study.studies import find_studies

@@ -28,7 +28,7 @@ from text_examples import (
 from torch import Tensor
 
 from replication.base.errors import InputError
-from replication.base.provenance import KEY
+from replication.base.keys import KEY
 from replication.base.storage import read_arrays, write_arrays
 from replication.plan.steps import Input
 from replication.run.checkpoint import Checkpoint

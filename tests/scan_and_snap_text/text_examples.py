@@ -8,7 +8,7 @@ import numpy as np
 from click.testing import CliRunner, Result
 from conftest import DEFAULTS
 
-from replication.base.provenance import digest_of_code
+from replication.base.keys import digest_of_code
 from replication.plan.steps import Input, Step, StepsFile
 from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus

@@ -10,14 +10,13 @@ from snakemake.exceptions import WorkflowError
 # The Snakefile found the engine; a package that the engine needs may still be missing.
 try:
     # First, so that the others are loaded by their content.
-    import replication.base.sources
-    from replication.base import process as surroundings
-    from replication.base.errors import InputError
-    from replication.base.installation import (
+    from replication.base.places import (
         name_user,
         refuse_foreign_packages,
         refuse_other_installation,
     )
+    from replication.base import process as surroundings
+    from replication.base.errors import InputError
     from replication.plan.command_line import read_settings, refuse_repeated
     from replication.plan.configuration import configure, merge, read_overlay
     from replication.plan.costs import Costs, Planned
@@ -78,7 +77,7 @@ if workflow.modifier.is_main_snakefile():
 name_user()
 if IS_MAIN:
     checked(refuse_other_installation, PROJECT)
-    checked(refuse_foreign_packages, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    checked(refuse_foreign_packages)
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from replication.base.errors import InputError
-from replication.base.places import ENGINE, SOURCE
-from replication.base.sources import read_source
+from replication.base.places import ENGINE, SOURCE, read_source
 
 COMPUTES_NOTHING = frozenset({
     "PIL", "click", "jinja2", "markupsafe", "pyarrow", "pydantic", "pydantic_core", "requests",
@@ -28,9 +27,10 @@ COMPUTES_NOTHING = frozenset({
 })  # fmt: skip
 """Packages that read, check or show; the version of any other can change a number or a figure."""
 WORDING = frozenset({
-    "replication.base.errors", "replication.base.strict", "replication.study.contract",
+    "replication.base.errors", "replication.base.strict", "replication.run.checkpoint",
+    "replication.study.contract",
 })  # fmt: skip
-"""Modules that programs import and that compute nothing: errors, and the types of settings."""
+"""Modules that programs import and that compute nothing: errors, types of settings, and files."""
 
 
 class Reach(NamedTuple):

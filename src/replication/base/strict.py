@@ -1,11 +1,17 @@
-"""Typed settings that refuse what they do not know."""
+"""Settings that people write: YAML documents, and types that refuse what they do not know."""
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache, partial
+from io import StringIO
 from itertools import groupby
+from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
+import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -123,3 +129,64 @@ def describe_error(error: ValidationError, where: str) -> str:
         lines.append(f"{': '.join(filter(None, place))}: {said}{shown}")
     more = len(lines) - MOST_ERRORS
     return "\n".join(lines[:MOST_ERRORS] + [f"and {more} more"] * (more > 0))
+
+
+class _Loader(yaml.CSafeLoader):
+    """Loader of YAML 1.2 that refuses a key that stands twice, as its first value would be lost."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = True) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key in keys:
+            if key != "<<" and keys.count(key) > 1:
+                line = node.start_mark.line + 1
+                raise yaml.YAMLError(f"the key {key} stands twice in the mapping of line {line}")
+        return super().construct_mapping(node, deep)
+
+
+# Values of YAML 1.2, for which 1e-3 is a number, and neither `no` nor 1:30 nor a date is anything
+# but text; PyYAML follows YAML 1.1, for which 010 is 8.
+for _kind, _form, _firsts in (
+    ("bool", "true|false", "tf"),
+    ("int", r"[-+]?\d+", "-+0123456789"),
+    ("float", r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?|-?\.inf|\.nan", "-+.0123456789"),
+    ("null", "~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("merge", "<<", "<"),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_kind}", re.compile(f"(?:{_form})$"), [*_firsts]
+    )
+_Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
+# PyYAML refuses a mapping or list that contains itself if it is told to go down at once.
+_Loader.add_constructor("tag:yaml.org,2002:map", _Loader.construct_mapping)
+_Loader.add_constructor("tag:yaml.org,2002:seq", partial(_Loader.construct_sequence, deep=True))
+
+
+@cache
+def _parse_once(text: str, name: str) -> Any:
+    stream = StringIO(text)
+    stream.name = name
+    try:
+        return yaml.load(stream, Loader=_Loader)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read ({said}); correct it") from error
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """Return the content of a document; an `InputError` with its name if it is no YAML.
+
+    Each start reads the defaults several times, and parsing takes longest: a text is parsed once.
+    """
+    return deepcopy(_parse_once(text, name))
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the content of a file; an `InputError` if it is not there, or is no YAML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", error)
+        raise InputError(f"{path}: cannot be read ({said}); name another file") from error
+    return parse_yaml(text, str(path))

@@ -20,10 +20,9 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from replication.base.errors import InputError
-from replication.base.provenance import digest
-from replication.base.storage import unreadable_error, write_text
+from replication.base.keys import digest
+from replication.base.storage import MISSING, unreadable_error, write_text
 from replication.base.strict import Strict
-from replication.base.tables import MISSING
 from replication.judge.verdicts import Verdict
 
 Parsed = TypeVar("Parsed", bound=Strict)

@@ -8,8 +8,14 @@ import pandas as pd
 
 from replication.base.code_digest import reach
 from replication.base.errors import InputError
-from replication.base.storage import remedy
-from replication.base.tables import read_csv, read_table
+from replication.base.keys import remedy
+from replication.base.storage import (
+    checksum_file,
+    key_in,
+    read_csv,
+    read_table,
+    refuse_changed_table,
+)
 from replication.bundle.bundle import (
     EVIDENCE,
     EVIDENCE_COLUMNS,
@@ -26,11 +32,6 @@ from replication.bundle.machine import machine
 from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.jobs import Jobs
-from replication.plan.keys_in_files import (
-    checksum_file,
-    key_in,
-    refuse_changed_table,
-)
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.targets import PICTURE_KINDS
 from replication.study.evidence import words_of

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from replication.base.errors import InputError
-from replication.base.provenance import digest
+from replication.base.keys import digest
 from replication.bundle.bundle import Bundle, read_unchanged, reference_folder
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge

@@ -37,10 +37,10 @@ from typing import Any
 
 import pandas as pd
 
-from replication.base.citation_file import read_citation_file
 from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.base.places import PROJECT
+from replication.base.project import read_citation_file
 from replication.bundle.bundle import figure_path
 from replication.documents.pages import StudyResults, claim_links, is_contested, study_page
 from replication.documents.texts import typed_numbers_in_document

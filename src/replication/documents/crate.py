@@ -18,12 +18,10 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 from snakemake.persistence import MetadataRecord
 
-from replication.base.citation_file import licence_url, read_citation_file
-from replication.base.commit import commit_name
 from replication.base.errors import InputError
-from replication.base.provenance import KEY
-from replication.base.storage import unreadable_error, write_text
-from replication.plan.keys_in_files import read_record
+from replication.base.keys import KEY
+from replication.base.project import commit_name, licence_url, read_citation_file
+from replication.base.storage import read_record, unreadable_error, write_text
 from replication.study.registry import read_registry
 from replication.study.studies import find_studies
 

@@ -8,18 +8,9 @@ from typing import Any
 import pandas as pd
 
 from replication.base.errors import WRONG_TABLE, InputError
+from replication.base.keys import KEY, Provenance
 from replication.base.markdown import escape_markdown, table
-from replication.base.provenance import KEY, Provenance, digest
-from replication.base.stamp import stamped
-from replication.base.storage import (
-    CONTENT,
-    PROVENANCE,
-    refuse_changed,
-    unreadable_error,
-    write_atomically,
-    write_text,
-)
-from replication.base.tables import write_table
+from replication.base.storage import read_json, write_stamped, write_table
 from replication.judge.abstract import abstract_lines, both_scales
 from replication.judge.verdicts import OUTCOMES, Outcome, Verdict
 from replication.study.registry import Registry
@@ -30,27 +21,13 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def write_verdict(path: Path, verdict: Verdict, made_by: Provenance) -> None:
-    """Write a verdict with its provenance and the digest of its content."""
-    record = verdict.model_dump(mode="json")
-    whole = {**record, PROVENANCE: {**made_by, CONTENT: digest(record)}}
-    write_text(path, json.dumps(whole, indent=1) + "\n")
-
-
 def read_verdict(path: Path) -> Verdict:
-    """Read a verdict that `write_verdict` wrote.
+    """Return the verdict in a file.
 
-    Raises:
-        InputError: if it is missing, damaged, not a verdict, changed after it was made, or on
-            another claim than the file's name says.
+    An `InputError` if it is missing, damaged, not a verdict, changed after it was made, or on
+    another claim than the file's name says.
     """
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        content = record.pop(PROVENANCE).get(CONTENT, "")
-    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
-        raise unreadable_error(path, error) from error
-    refuse_changed(path, content, digest(record))
-    verdict = Verdict.parse(record, str(path))
+    verdict = Verdict.parse(read_json(path)[0], str(path))
     # Under a variant, its name follows the claim's.
     if path.stem.partition("-")[0] != verdict.claim:
         raise InputError(f"{path} is the verdict on {verdict.claim}; give the same command again")
@@ -140,5 +117,4 @@ def write_scorecard(
     found = [read_verdict(path) for path in verdicts]
     refuse_wrong_tables(known, found)
     write_table(parquet, scorecard(known, found), made_by)
-    text = stamped(to_markdown(known, found).encode(), ".md", made_by[KEY])
-    write_atomically(markdown, lambda stream: stream.write(text))
+    write_stamped(markdown, to_markdown(known, found).encode(), made_by[KEY])

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from replication.base.errors import InputError
-from replication.base.strict import shorten
-from replication.base.yaml_files import parse_yaml
+from replication.base.strict import parse_yaml, shorten
 
 OPTIONS = {"--config": re.compile(r"-C|--config(=|$)"), "--configfile": re.compile("--configf")}
 """Options of Snakemake about settings, and what they can begin with."""

@@ -13,8 +13,7 @@ from pydantic import Field, create_model
 
 from replication.base.errors import InputError
 from replication.base.storage import update_text
-from replication.base.strict import Strict, shorten, unknown_key
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import Strict, read_yaml, shorten, unknown_key
 from replication.study.contract import StudySettings
 from replication.study.studies import Study
 
@@ -84,10 +83,7 @@ def _with_sections(sections: tuple[tuple[str, type[StudySettings]], ...]) -> typ
 
 def default_sections(studies: dict[str, Study]) -> dict[str, Any]:
     """Return the default sections of some studies as plain data, from their `config.yaml`."""
-    return {
-        name: read_yaml(study.folder / "config.yaml", is_shared=True)
-        for name, study in studies.items()
-    }
+    return {name: read_yaml(study.folder / "config.yaml") for name, study in studies.items()}
 
 
 def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:

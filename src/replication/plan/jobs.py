@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from replication.base.errors import InputError
+from replication.base.keys import FORMAT, differences, digest, digest_of_code
 from replication.base.places import SOURCE
-from replication.base.provenance import FORMAT, differences, digest, digest_of_code
+from replication.base.storage import key_in, read_record
 from replication.base.strict import shorten, unknown_key
 from replication.plan.configuration import Configuration
-from replication.plan.keys_in_files import key_in, read_record
 from replication.plan.steps import (
     MADE_BY_NONE,
     Input,

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replication.base.storage import checksum_file
 from replication.plan.jobs import Jobs
-from replication.plan.keys_in_files import checksum_file
 from replication.plan.steps import Step, StepsFile
 
 IN_BATCHES = {"evidence": "Measuring", "verdict": "Judging"}

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from replication.base.provenance import FORMAT, KEY, Provenance, surroundings_of
+from replication.base.keys import FORMAT, KEY, Provenance, surroundings_of
 from replication.base.storage import update_text
 from replication.study.seeds import format_seeds
 

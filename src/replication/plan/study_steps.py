@@ -10,7 +10,8 @@ from typing import Any
 
 from replication.base.code_digest import Parameters, check_function, parameters
 from replication.base.errors import InputError
-from replication.base.provenance import digest
+from replication.base.keys import digest
+from replication.base.storage import checksum_file
 from replication.base.strict import Strict, shorten, unknown_key
 from replication.judge.scorecard_figure import (
     Scorecard,
@@ -18,7 +19,6 @@ from replication.judge.scorecard_figure import (
     registry_of_scorecard,
 )
 from replication.judge.sensitivity import Sensitivity
-from replication.plan.keys_in_files import checksum_file
 from replication.plan.steps import Input, Stage, Step, digest_of_file, texts
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Claim

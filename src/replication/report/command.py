@@ -15,11 +15,10 @@ from tempfile import TemporaryDirectory
 import click
 from tqdm import tqdm
 
-from replication.base.commit import commit_name
 from replication.base.errors import InputError
-from replication.base.storage import write_text
+from replication.base.project import commit_name
+from replication.base.storage import checksum, write_csv, write_text
 from replication.base.strict import unknown_key
-from replication.base.tables import write_csv
 from replication.bundle.bundle import Bundle, figure_path, reference_folder
 from replication.bundle.judged import read_judged_reference
 from replication.bundle.paper_scale import with_paper_scale
@@ -27,7 +26,6 @@ from replication.judge.abstract import decided_sentences
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.keys_in_files import checksum
 from replication.plan.steps import Step
 from replication.report.figures import Shown, picture_path
 from replication.report.index import render_index

@@ -10,7 +10,7 @@ import pandas as pd
 import yaml
 from PIL import Image
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.bundle.bundle import Bundle, figure_path
 from replication.documents.texts import cite_figure, figure_settings
 from replication.plan.study_jobs import StudyJobs

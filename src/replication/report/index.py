@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from replication.base.stamp import stamped
-from replication.base.storage import write_atomically
+from replication.base.storage import write_stamped
 from replication.judge.abstract import count_marks, decided_sentences, sentences_by_version
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
@@ -72,5 +71,4 @@ def write_index_of_run(step: Step) -> None:
         for name in facts["pages"]
     }
     html = render_index(Path(facts["root"]), jobs, Site(facts["pages"], INDEX), verdicts)
-    whole = stamped(html.encode(), ".html", step.key)
-    write_atomically(step.file, lambda stream: stream.write(whole))
+    write_stamped(step.file, html.encode(), step.key)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import OUTCOMES, short_verdict
 from replication.plan.jobs import Jobs

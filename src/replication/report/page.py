@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from replication.base.citation_file import read_citation_file
-from replication.base.commit import UNKNOWN, why_unknown
 from replication.base.errors import InputError
-from replication.base.stamp import FOLDER_MARK, files_beside, stamped
-from replication.base.storage import write_atomically
-from replication.base.tables import write_csv
+from replication.base.project import UNKNOWN, read_citation_file, why_unknown
+from replication.base.storage import FOLDER_MARK, write_csv, write_stamped, write_text
 from replication.bundle.computed import read_finished
 from replication.judge.abstract import decided_sentences, sentences_by_version
 from replication.plan.steps import Step
@@ -127,8 +124,10 @@ def write_page(page: Path, shown: Shown, html: str, key: str = "") -> None:
             " there, then run the same command again"
         ) from error
     write_csv(folder / COMPARISONS, pd.DataFrame(rows))
-    whole = stamped(html.encode(), ".html", key, files_beside(page)) if key else html.encode()
-    write_atomically(page, lambda stream: stream.write(whole))
+    if key:
+        write_stamped(page, html.encode(), key)
+    else:
+        write_text(page, html)
 
 
 def write_page_of_run(step: Step) -> None:

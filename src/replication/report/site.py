@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from replication.base.citation_file import name_author
 from replication.base.errors import InputError
+from replication.base.project import name_author
 from replication.bundle.bundle import read_verdicts, reference_folder
 from replication.bundle.paper_scale import with_paper_scale
 from replication.documents.methods import method_value

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from replication.base.commit import commit_name
-from replication.base.provenance import digest
+from replication.base.keys import digest
+from replication.base.project import commit_name
+from replication.base.storage import checksum_file
 from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
-from replication.plan.keys_in_files import checksum_file
 from replication.plan.rules import INDEX
 from replication.plan.steps import Input, Role, Step, texts
 from replication.plan.study_jobs import StudyJobs

@@ -9,7 +9,7 @@ import click
 from numpy.typing import NDArray
 
 from replication.base.errors import InputError
-from replication.base.provenance import KEY, Provenance
+from replication.base.keys import KEY, Provenance
 from replication.base.storage import read_arrays, write_arrays
 
 INTERVAL = 120.0

@@ -11,13 +11,14 @@ from typing import Any
 
 import click
 
-import replication.base.sources  # noqa: F401  first: what follows is loaded by its content
+import replication.base.places  # noqa: F401  first: what follows is loaded by its content
 from replication.base.errors import InputError
+from replication.base.keys import digest_of_code
 from replication.base.process import memory_limit
+from replication.base.storage import unreadable_error
 from replication.base.strict import shorten
-from replication.plan.steps import STEPS, Step
+from replication.plan.steps import EDITED, STEPS, Step, digest_of_file
 from replication.run.stages import make_output, seeds_not_finite
-from replication.run.work import refuse_edited_code
 
 MEMORY_WORDS = ("out of memory", "allocate memory", "array is too big", "maximum allowed")
 """Words in the errors of NumPy and PyTorch about arrays that are too large."""
@@ -31,57 +32,64 @@ DECOMPOSITION_ERROR = "LinAlgError"
 @click.argument("job", type=click.Path(path_type=Path))
 def main(job: Path) -> None:
     """Run the steps of one job."""
-    for step in STEPS.validate_json(_read_text(job)):
+    try:
+        document = job.read_bytes()
+    except OSError as error:
+        raise unreadable_error(job, error) from error
+    for step in STEPS.validate_json(document):
         refuse_edited_code(step)
         try:
             make_output(step)
-        except InputError as error:
-            if (
-                step.stage != "metrics"
-                or "--force" in error.message
-                or not (remedy := _remedy(step))
-            ):
+        except (InputError, MemoryError, RuntimeError, ValueError) as error:
+            if not (failure := _failure(step, error)):
                 raise
-            raise InputError(f"{step.file}: {error.message}; {remedy}") from error
-        except (MemoryError, RuntimeError, ValueError) as error:
-            if wrong := _matrix_failure(error):
-                remedy = _remedy(step) or "lower the learning rate of what it is made from"
-                raise InputError(
-                    f"{step.file}: {wrong}, as after a training that diverged; {remedy}"
-                ) from error
-            if not _is_memory_error(error):
-                raise
-            raise InputError(
-                f"{step.file}: does not fit into memory; {memory_limit()}lower the largest of"
-                f" its settings, {_largest_settings(step)}, or let a job take fewer"
-                " seeds"
-            ) from error
+            raise InputError(f"{step.file}: {failure}") from error
+
+
+def refuse_edited_code(step: Step) -> None:
+    """Refuse a step that was planned with other code, or with other files that people edit.
+
+    A process reads each source file once, so that the code which it loads later is this one, too.
+    """
+    changed = [] if digest_of_code(step.programs) == step.code else [f"the code of {step.program}"]
+    edited = step.of_role(*EDITED)
+    changed += [item.path for item in edited if digest_of_file(item.path) != item.key]
+    if changed:
+        raise InputError(
+            f"{step.file}: {', '.join(changed)} changed while this run was under way; give the same"
+            " command again"
+        )
+
+
+def _failure(step: Step, error: Exception) -> str:
+    """Return the failure of a step with its remedy; nothing if the error tells it, or is a bug."""
+    if isinstance(error, InputError):
+        remedy = "" if "--force" in error.message else _remedy(step)
+        return remedy and f"{error.message}; {remedy}"
+    said, wrong = str(error).lower(), ""
+    if any(words in said for words in NOT_FINITE_WORDS):
+        wrong = "a matrix is not finite any more"
+    elif DECOMPOSITION_ERROR in type(error).__name__:
+        wrong = f"a decomposition of a matrix fails ({shorten(error)})"
+    if wrong:
+        remedy = _remedy(step) or "lower the learning rate of what it is made from"
+        return f"{wrong}, as after a training that diverged; {remedy}"
+    # NumPy and PyTorch have no type for all errors about memory.
+    if isinstance(error, MemoryError) or any(words in said for words in MEMORY_WORDS):
+        return (
+            f"does not fit into memory; {memory_limit()}lower the largest of its settings,"
+            f" {_largest_settings(step)}, or let a job take fewer seeds"
+        )
+    return ""
 
 
 def _remedy(step: Step) -> str:
     """Return the remedy for a metric that fails on a training that diverged; empty without one."""
-    if not (seeds := seeds_not_finite(step)):
-        return ""
-    return (
+    seeds = seeds_not_finite(step)
+    return seeds and (
         f"experiment {step.file.parent.name} has runs that are not finite, of seed {seeds}; lower"
         " the learning rate of what it is made from, or have the metric return NaN for such a seed"
     )
-
-
-def _matrix_failure(error: Exception) -> str | None:
-    """Return the failure of a matrix computation in words, None if the error is another one."""
-    said = str(error).lower()
-    if any(words in said for words in NOT_FINITE_WORDS):
-        return "a matrix is not finite any more"
-    if DECOMPOSITION_ERROR in type(error).__name__:
-        return f"a decomposition of a matrix fails ({shorten(error)})"
-    return None
-
-
-def _is_memory_error(error: Exception) -> bool:
-    """Say whether an error is about memory; NumPy and PyTorch have no type for all of these."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or any(words in said for words in MEMORY_WORDS)
 
 
 def _largest_settings(step: Step) -> str:
@@ -99,15 +107,6 @@ def _sizes(data: Any, path: str = "") -> Iterator[tuple[str, int]]:
         yield path, len(data)
     elif isinstance(data, int) and not isinstance(data, bool):
         yield path, data
-
-
-def _read_text(path: Path) -> str:
-    from replication.base.storage import unreadable_error
-
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise unreadable_error(path, error) from error
 
 
 if __name__ == "__main__":

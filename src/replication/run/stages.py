@@ -1,49 +1,59 @@
-"""The stages of a study: the functions that make one file each, from data to the page."""
+"""The stages of a study: each makes one file from the inputs of a step, from data to the page."""
 
+import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from importlib import import_module
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
+from pydantic import TypeAdapter
 
 from replication.base.errors import InputError, UnmeasurableError, WrongTableError
-from replication.base.provenance import KEY, digest
-from replication.base.stamp import stamped
-from replication.base.strict import shorten
-from replication.plan.keys_in_files import checksum_text, refuse_changed_table
-from replication.plan.steps import Step, provenance
-from replication.run.work import (
-    GAPS,
-    diverged_seeds,
-    function_of,
-    parse_settings,
-    read_published,
-    read_runs,
-    read_tables,
-    settings_of,
-    used_settings,
-    without_gaps,
+from replication.base.keys import KEY, digest
+from replication.base.storage import (
+    checksum_text,
+    read_arrays,
+    read_csv,
+    read_note,
+    read_table,
+    refuse_changed_table,
+    write_arrays,
+    write_csv,
+    write_json,
+    write_stamped,
+    write_table,
+    write_text,
 )
-from replication.study.contract import Run
+from replication.base.strict import shorten
+from replication.plan.steps import Role, Step, provenance
+from replication.run.checkpoint import Checkpoint
+from replication.study.contract import Measured, Run
+from replication.study.published_tables import check_published_table
 from replication.study.seeds import format_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from replication.run.checkpoint import Checkpoint
+Function = Callable[..., Any]
+"""Function of a study, which makes the content of a file."""
+GAPS = "gaps"
+"""Note on a metric: the seeds of whose runs an array is not finite, by name of the array."""
 
 
-def _make_data(step: Step) -> None:
-    from replication.base.storage import write_arrays
+def make_output(step: Step) -> None:
+    """Make the file of one step; an `InputError` names the input and the mistake in it."""
+    STAGES[step.stage](step, getattr(import_module(step.program), step.function))
 
-    arrays = _with_seed_axis(
-        function_of(step)(
-            settings_of(step), [*step.seeds], [item.file for item in step.of_role("source")]
-        ),
-        step,
-    )
-    if wrong := _not_finite(arrays):
+
+def _make_data(step: Step, sample: Function) -> None:
+    sources = [item.file for item in step.of_role("source")]
+    arrays = sample(parse_settings(sample, step.settings), [*step.seeds], sources)
+    _refuse_other_axis(step, arrays)
+    if wrong := _not_finite(arrays, step.seeds):
         raise InputError(
             f"{step.file}: has numbers that are not finite, in the array(s) {', '.join(wrong)};"
             " correct what they are made from, or their settings"
@@ -51,23 +61,15 @@ def _make_data(step: Step) -> None:
     write_arrays(step.file, arrays, provenance(step))
 
 
-def _make_runs(step: Step) -> None:
-    from replication.base.storage import write_arrays
-    from replication.run.checkpoint import Checkpoint
-
+def _make_runs(step: Step, train: Function) -> None:
     # Another key, so that neither a checkpoint nor a whole run is taken for the other.
     under_way = provenance(step) | {KEY: f"{step.key}, under way"}
-    kept = step.file.with_suffix(".checkpoint")
-    if kept.is_dir():
-        raise InputError(
-            f"{kept}: is a folder, but a long training keeps a file of this name; remove it and run"
-            " again"
-        )
-    checkpoint = _Resumable(Checkpoint(kept, under_way), step.gaps)
-    data = [file.arrays for file in read_runs(step, "data")]
-    arrays = _with_seed_axis(_train(step, data, checkpoint), step)
-    if wrong := _not_finite(arrays, step.gaps):
-        seeds = format_seeds(_diverged(step.seeds, {name: arrays[name] for name in wrong}))
+    checkpoint = Checkpoint(step.file.with_suffix(".checkpoint"), under_way)
+    data = [file.arrays for file in _read_runs(step, "data")]
+    arrays = train(parse_settings(train, step.settings), [*step.seeds], data, checkpoint)
+    _refuse_other_axis(step, arrays)
+    if wrong := _not_finite(arrays, step.seeds, step.gaps):
+        seeds = format_seeds(sorted(set().union(*wrong.values())))
         said = (
             f"{step.file}: has numbers{seeds and f' of seed {seeds}'} that are not finite, in"
             f" the array(s) {', '.join(wrong)}, as after a training that diverged"
@@ -79,60 +81,15 @@ def _make_runs(step: Step) -> None:
     checkpoint.remove()
 
 
-class _Resumable:
-    """A checkpoint that remembers whether a training is about to go on from it."""
-
-    def __init__(self, checkpoint: "Checkpoint", gaps: Iterable[str]) -> None:
-        self._checkpoint, self._gaps = checkpoint, gaps
-        self.is_tried = self.is_refused = False
-
-    def read(self) -> dict[str, Any] | None:
-        """Return the kept state; None if it is refused, missing or not finite."""
-        found = None if self.is_refused else self._checkpoint.read()
-        if found and (wrong := _not_finite(found, self._gaps)):
-            names = ", ".join(wrong)
-            click.echo(f"starting anew: the checkpoint is not finite, in {names}", err=True)
-            found = None
-        self.is_tried = found is not None
-        return found
-
-    def is_due(self) -> bool:
-        """Say whether the state should be kept now; a training asks after every step."""
-        self.is_tried = False
-        return self._checkpoint.is_due()
-
-    def write(self, arrays: Any) -> None:
-        """Keep a state of the training in the checkpoint."""
-        self._checkpoint.write(arrays)
-
-    def remove(self) -> None:
-        """Remove the state of a run that is over."""
-        self._checkpoint.remove()
-
-
-def _train(step: Step, data: list[Any], checkpoint: _Resumable) -> Any:
-    """Return the arrays of a training, from the beginning if it cannot go on from a checkpoint.
-
-    A kept array that is missing, or has another shape, makes a training fail in any way.
-    """
-    try:
-        return function_of(step)(settings_of(step), [*step.seeds], data, checkpoint)
-    except (LookupError, RuntimeError, TypeError, ValueError) as error:
-        if not checkpoint.is_tried:
-            raise
-        click.echo(f"starting anew: the checkpoint does not suffice ({shorten(error)})", err=True)
-    checkpoint.is_refused = True
-    return function_of(step)(settings_of(step), [*step.seeds], data, checkpoint)
-
-
-def _make_metrics(step: Step) -> None:
-    data = [file.arrays for file in read_runs(step, "data")]
+def _make_metrics(step: Step, measure: Function) -> None:
+    data = [file.arrays for file in _read_runs(step, "data")]
+    settings = parse_settings(measure, step.settings)
     gaps: dict[str, list[int]] = {}
-    runs = _noting_gaps(read_runs(step, "runs"), gaps)
+    runs = _noting_gaps(_read_runs(step, "runs"), gaps)
     try:
-        table = function_of(step)(settings_of(step), runs, data)
+        table = measure(settings, runs, data)
     except KeyError as error:
-        name = getattr(settings_of(step), "metric", None)
+        name = getattr(settings, "metric", None)
         if error.args != (name,):
             raise
         raise InputError(
@@ -148,18 +105,14 @@ def _make_metrics(step: Step) -> None:
 def _noting_gaps(runs: Iterable[Run], gaps: dict[str, list[int]]) -> Iterator[Run]:
     """Yield runs, and note the seeds of which an array is not finite, by name of the array."""
     for run in runs:
-        for name in _not_finite(run.arrays):
-            lost = _diverged(run.seeds, {name: run.arrays[name]})
+        for name, lost in _not_finite(run.arrays, run.seeds).items():
             gaps[name] = sorted({*gaps.get(name, []), *lost})
         yield run
 
 
-def _make_table(step: Step) -> None:
-    from replication.base.storage import write_text
-    from replication.base.tables import write_csv
-
-    figure = parse_settings(function_of(step), step.settings["figure"])
-    table = function_of(step)(figure, *read_tables(step), **used_settings(step))
+def _make_table(step: Step, tabulate: Function) -> None:
+    figure = parse_settings(tabulate, step.settings["figure"])
+    table = tabulate(figure, *_read_tables(step, {}), **_used_settings(step, tabulate))
     _refuse_missing_columns(step, f"figure {step.file.stem}", table, figure.columns)
     if table.empty:
         raise InputError(
@@ -170,48 +123,36 @@ def _make_table(step: Step) -> None:
     write_text(step.beside, checksum_text(step.file, provenance(step)))
 
 
-def _make_figure(step: Step) -> None:
-    from replication.base.tables import read_csv
+def _make_figure(step: Step, draw: Function) -> None:
     from replication.figures.style import set_style
 
-    (table,), (kept,) = (
-        [item.file for item in step.of_role(role)] for role in ("table", "checksum")
-    )
+    table, kept = (next(step.of_role(role)).file for role in ("table", "checksum"))
     refuse_changed_table(table, kept, step.inputs[0].key)
-    figure = parse_settings(function_of(step), step.settings["figure"])
-    known = read_published(step, figure.published_columns)
+    figure = parse_settings(draw, step.settings["figure"])
+    published = next(_read_published(step, figure.published_columns), None)
     set_style()
-    drawn = function_of(step)(figure, read_csv(table, figure.columns), known[0] if known else None)
-    write_figure(step, drawn)
+    write_figure(step, draw(figure, read_csv(table, figure.columns), published), figure.title)
 
 
-def write_figure(step: Step, drawn: "Figure") -> None:
-    """Write the figure that the function of a job has drawn."""
-    from replication.base.storage import write_atomically
+def write_figure(step: Step, drawn: "Figure", title: str) -> None:
+    """Write the figure that the function of a step has drawn."""
     from replication.figures.style import save_figure, tell_nothing, write_note
 
     tell_nothing(drawn)
     if unlike := step.settings.get("unlike_published"):
         click.echo(f"{step.file} shows no published values: {unlike}", err=True)
         write_note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
-    kind = step.file.suffix.removeprefix(".")
     subject = f"{step.file.stem}; made from {step.key}; seeds {format_seeds(step.seeds) or 'none'}"
-    title = parse_settings(function_of(step), step.settings["figure"]).title
     content = BytesIO()
-    save_figure(drawn, content, kind, title, subject)
-    whole = stamped(content.getvalue(), step.file.suffix, step.key)
-    write_atomically(step.file, lambda stream: stream.write(whole))
+    save_figure(drawn, content, step.file.suffix.removeprefix("."), title, subject)
+    write_stamped(step.file, content.getvalue(), step.key)
 
 
-def _make_evidence(step: Step) -> None:
+def _make_evidence(step: Step, evidence: Function) -> None:
     from pandas.errors import UndefinedVariableError
 
-    from replication.base.tables import write_table
-
     try:
-        if unlike := step.settings.get("unlike_published"):
-            raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
-        table = _measured_evidence(step)
+        table = _measured_evidence(step, evidence)
         _write_returned(step, f"claim {step.file.stem}", table, ("cell", "value"))
     except UnmeasurableError as error:
         from replication.judge.comparisons import missing_evidence
@@ -228,59 +169,70 @@ def _make_evidence(step: Step) -> None:
         ) from error
 
 
-def _measured_evidence(step: Step) -> Any:
+def _measured_evidence(step: Step, evidence: Function) -> Any:
     """Return the evidence of a claim, without numbers that depend on trainings that diverged.
 
-    These are the numbers that change if rows of such a training are left out.
-
-    Raises:
-        UnmeasurableError: if what is left does not suffice.
+    These are the numbers that change if rows of such a training are left out. An
+    `UnmeasurableError` if the rest does not suffice.
     """
-    metrics = {item.file.parent.name: item for item in step.of_role("metrics")}
-    lost = {name: seeds for name, item in metrics.items() if (seeds := diverged_seeds(step, item))}
-    published, uses = read_published(step), used_settings(step)
+    if unlike := step.settings.get("unlike_published"):
+        raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
+    published, uses = [*_read_published(step)], _used_settings(step, evidence)
+
+    def measure(left_out: Mapping[str, list[int]]) -> Any:
+        return evidence(*_read_tables(step, left_out), *published, **uses)
+
+    lost = _diverged(step)
     if not lost:
-        return function_of(step)(*read_tables(step), *published, **uses)
+        return measure({})
 
     from replication.judge.comparisons import diverged_in_words, without_diverged
 
     why = diverged_in_words(lost)
     failures = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
     try:
-        whole = function_of(step)(*read_tables(step), *published, **uses)
+        whole = measure({})
     except UnmeasurableError as error:
         raise UnmeasurableError(f"{why}; {error.message}") from error
     except failures as error:
         raise UnmeasurableError(f"{why}, and the claim cannot be measured with it") from error
     _refuse_missing_columns(step, f"claim {step.file.stem}", whole, ("cell", "value"))
     try:
-        left = function_of(step)(*read_tables(step, without_diverged=True), *published, **uses)
+        left = measure(lost)
     except (UnmeasurableError, *failures):
         left = None
     return without_diverged(whole, left, lost)
 
 
-def _make_verdict(step: Step) -> None:
-    from replication.base.tables import read_table
-    from replication.judge.scorecard import write_verdict
+def _diverged(step: Step) -> dict[str, list[int]]:
+    """Return the seeds whose training diverged, by experiment, of the metrics that a claim reads.
 
+    An array of their runs is not finite that may have no gaps, as the study says now.
+    """
+    lost = {}
+    for item in step.of_role("metrics"):
+        noted: dict[str, list[int]] = json.loads(read_note(item.file, GAPS) or "{}")
+        experiment = item.file.parent.name
+        allowed = step.settings.get("gaps", {}).get(experiment, ())
+        if seeds := {seed for name in noted if not _fits(name, allowed) for seed in noted[name]}:
+            lost[experiment] = sorted(seeds)
+    return lost
+
+
+def _make_verdict(step: Step, judge: Function) -> None:
     evidence = [read_table(item.file, item.key) for item in step.inputs]
-    verdict = function_of(step)(settings_of(step), evidence)
+    verdict = judge(parse_settings(judge, step.settings), evidence)
     made = provenance(step)
     made["settings"] = digest(made["settings"])
-    write_verdict(step.file, verdict, made)
+    write_json(step.file, verdict.model_dump(mode="json"), made)
 
 
-def _make_scorecard(step: Step) -> None:
+def _make_scorecard(step: Step, write: Function) -> None:
     verdicts = [item.file for item in step.of_role("verdict")]
-    function_of(step)(step.settings, verdicts, provenance(step), step.file, step.beside)
+    write(step.settings, verdicts, provenance(step), step.file, step.beside)
 
 
-def _make_page(step: Step) -> None:
-    function_of(step)(step)
-
-
-STAGES: dict[str, Callable[[Step], None]] = {
+STAGES: dict[str, Callable[[Step, Function], None]] = {
     "data": _make_data,
     "runs": _make_runs,
     "metrics": _make_metrics,
@@ -289,15 +241,55 @@ STAGES: dict[str, Callable[[Step], None]] = {
     "evidence": _make_evidence,
     "verdict": _make_verdict,
     "scorecard": _make_scorecard,
-    "page": _make_page,
-    "index": _make_page,
+    "page": lambda step, write: write(step),
+    "index": lambda step, write: write(step),
 }
-"""Functions that make the output of a job, by stage."""
+"""Functions that make the output of a step with the function of the study, by stage."""
 
 
-def make_output(step: Step) -> None:
-    """Make the file of one job; an `InputError` names the input and the mistake in it."""
-    STAGES[step.stage](step)
+def parse_settings(function: Function, data: Any) -> Any:
+    """Return plain data as the type of a function's first parameter, or refuse them in words."""
+    first = next(iter(inspect.signature(function).parameters.values()))
+    return first.annotation.parse(data, f"settings of {function.__module__}")
+
+
+def _used_settings(step: Step, function: Function) -> dict[str, Any]:
+    """Return the keys of the study's section that the function takes, as its parameters' types."""
+    parameters = inspect.signature(function).parameters
+    return {
+        name: TypeAdapter(parameters[name].annotation).validate_python(value)
+        for name, value in step.settings["uses"].items()
+    }
+
+
+def _read_runs(step: Step, role: Role) -> Iterator[Run]:
+    """Yield the input files of arrays that have one role, read and checked."""
+    for item in step.of_role(role):
+        yield Run(item.file.stem, [*item.seeds], read_arrays(item.file, item.key))
+
+
+def _read_tables(step: Step, left_out: Mapping[str, list[int]]) -> Iterator[Any]:
+    """Yield the verdicts that a step reads, then the metrics, with the settings that made them.
+
+    Rows of some seeds, by experiment, are left out.
+    """
+    from replication.judge.scorecard import read_verdict
+
+    for item in step.of_role("verdict"):
+        yield read_verdict(item.file)
+    for item in step.of_role("metrics"):
+        table = read_table(item.file, item.key)
+        if seeds := left_out.get(item.file.parent.name):
+            table = table[~table["seed"].isin(seeds)].reset_index(drop=True)
+        measure = import_module(item.program).measure
+        yield Measured(table, parse_settings(measure, item.settings))
+
+
+def _read_published(step: Step, columns: tuple[str, ...] = ()) -> Iterator[Any]:
+    """Yield the published tables; they are checked, as they may have changed since the plan."""
+    for item in step.of_role("published"):
+        check_published_table(item.file, columns)
+        yield read_csv(item.file, columns)
 
 
 def _write_returned(
@@ -309,11 +301,8 @@ def _write_returned(
 ) -> None:
     """Write the table that the study's function returned.
 
-    Raises:
-        WrongTableError: if it is no table, lacks columns, or has values that no file can hold.
+    A `WrongTableError` if it is no table, lacks columns, or has values that no file can hold.
     """
-    from replication.base.tables import write_table
-
     _refuse_missing_columns(step, made, table, columns)
     try:
         write_table(step.file, table, provenance(step), notes)
@@ -340,42 +329,40 @@ def _refuse_missing_columns(step: Step, made: str, table: Any, columns: Sequence
         )
 
 
+def _refuse_other_axis(step: Step, arrays: Mapping[str, Any]) -> None:
+    """Refuse arrays whose first axis is not the seed, where there are seeds."""
+    for name, values in arrays.items():
+        if len(step.seeds) not in {0, len(values)}:
+            raise InputError(f"{_named(step)}: {name} has not a value for every seed")
+
+
 def _named(step: Step) -> str:
     """Return the full name of the study's function that does a job."""
     return f"{step.program}.{step.function}"
 
 
-def _not_finite(arrays: Mapping[str, Any], gaps: Iterable[str] = ()) -> list[str]:
-    """Return the names of arrays with values that are not finite, except those of some patterns."""
-    import numpy as np
-
-    return [
-        name
-        for name in without_gaps(arrays, gaps)
-        if np.asarray(arrays[name]).dtype.kind in "fc" and not np.isfinite(arrays[name]).all()
-    ]
-
-
 def seeds_not_finite(step: Step) -> str:
     """Return the seeds of a metric's runs with values that are not finite, as a compact text."""
-    runs = read_runs(step, "runs") if step.stage == "metrics" else []
-    return format_seeds(sorted(seed for run in runs for seed in _diverged(run.seeds, run.arrays)))
+    lost = set()
+    for run in _read_runs(step, "runs") if step.stage == "metrics" else ():
+        lost |= {seed for seeds in _not_finite(run.arrays, run.seeds).values() for seed in seeds}
+    return format_seeds(sorted(lost))
 
 
-def _diverged(seeds: Sequence[int], arrays: Mapping[str, Any]) -> list[int]:
-    """Return the seeds, along the first axis, of which an array has values that are not finite."""
-    return [
-        seed
-        for at, seed in enumerate(seeds)
-        if _not_finite({name: values[at] for name, values in arrays.items()})
-    ]
+def _not_finite(
+    arrays: Mapping[str, Any], seeds: Sequence[int], gaps: Iterable[str] = ()
+) -> dict[str, list[int]]:
+    """Return the seeds with values that are not finite, by array; arrays of some patterns aside."""
+    found = {}
+    for name, values in arrays.items():
+        numbers = np.atleast_1d(values)
+        if numbers.dtype.kind not in "fc" or _fits(name, gaps):
+            continue
+        finite = np.isfinite(numbers)
+        if not finite.all():
+            found[name] = [seed for seed, own in zip(seeds, finite, strict=False) if not own.all()]
+    return found
 
 
-def _with_seed_axis(arrays: Any, step: Step) -> Any:
-    """Return arrays; refuse those whose first axis is not the seed, where there are seeds."""
-    wrong = [name for name, values in arrays.items() if len(step.seeds) not in {0, len(values)}]
-    if wrong:
-        raise InputError(
-            f"{step.program}.{step.function}: {wrong[0]} has not a value for every seed"
-        )
-    return arrays
+def _fits(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, each) for each in patterns)

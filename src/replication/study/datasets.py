@@ -8,8 +8,7 @@ from pydantic import Field
 
 from replication.base.errors import InputError
 from replication.base.places import SOURCE
-from replication.base.strict import Count, Strict
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import Count, Strict, read_yaml
 from replication.study.claims import Text
 
 Url = Annotated[

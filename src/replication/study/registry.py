@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 from pydantic import Field, field_validator, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import Name, Strict, refuse_repeated, shorten, unknown_key
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import Name, Strict, read_yaml, refuse_repeated, shorten, unknown_key
 from replication.study.claims import (
     BEYOND,
     ERRATA,

@@ -15,13 +15,14 @@ from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import replace
 from functools import reduce, wraps
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from replication.base.errors import OUT_OF_REGIME, InputError
+from replication.base.storage import read_csv
 from replication.base.strict import Strict
-from replication.base.tables import read_csv
 from replication.bundle.bundle import collect_fingerprints, run_keys
 from replication.documents.methods import unknown_settings, unnamed_settings
 from replication.documents.texts import cite_figure, typed_numbers_in_template
@@ -31,8 +32,7 @@ from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.paper_settings import mistakes_in_departures
-from replication.run.stages import write_figure
-from replication.run.work import function_of, parse_settings
+from replication.run.stages import parse_settings, write_figure
 from replication.study.claims import Statistical
 from replication.study.registry import SCORECARD
 from replication.study.studies import Study
@@ -70,7 +70,7 @@ def _add_check(function: Check) -> Check:
 def check_programs_read_their_settings(small: Small) -> None:
     """Check that the first parameter of a program is a type that reads all settings of its jobs."""
     for path, step in small.steps("data", "runs", "metrics", "table", "figure"):
-        function = function_of(small.ready(path))
+        function = getattr(import_module(step.program), step.function)
         kind = next(iter(inspect.signature(function).parameters.values())).annotation
         assert isinstance(kind, type), f"{path}: {function} needs a class, not its name in quotes"
         assert issubclass(kind, Strict), f"{path}: the first parameter of {function} is no `Strict`"
@@ -232,7 +232,7 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
     for path, _ in small.steps("figure"):
         file = small.output(path)
         ready = small.jobs.ready(path, [str(small.folder / "drawn" / file.name)])
-        draw = function_of(ready)
+        draw = import_module(ready.program).draw
         inputs = ready.of_role("table", "published")
         table, *published = (read_csv(item.file, ()) for item in inputs)
         before = table.copy(deep=True)
@@ -251,7 +251,7 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
         if small.is_quick:
             close(drawn)
         else:
-            write_figure(ready, drawn)
+            write_figure(ready, drawn, figure.title)
             _assert_same(file, ready.file)
 
 

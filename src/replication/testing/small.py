@@ -16,10 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-import replication.base.sources  # noqa: F401  first: what follows is loaded by its content
+import replication.base.places  # noqa: F401  first: what follows is loaded by its content
 from replication.base.errors import InputError
-from replication.base.storage import read_arrays
-from replication.base.tables import read_table
+from replication.base.storage import read_arrays, read_table
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.steps import DOCUMENTS, Step, StepsFile

@@ -16,9 +16,8 @@ import click
 import pandas as pd
 
 from replication.base.errors import InputError
-from replication.base.storage import write_text
-from replication.base.tables import write_csv
-from replication.base.yaml_files import read_yaml
+from replication.base.storage import write_csv, write_text
+from replication.base.strict import read_yaml
 from replication.bundle.bundle import (
     EVIDENCE,
     FINGERPRINTS,

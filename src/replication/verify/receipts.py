@@ -15,10 +15,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from replication.base.commit import commit_name
 from replication.base.errors import InputError
+from replication.base.keys import digest
 from replication.base.process import arithmetic_variables
-from replication.base.provenance import digest
+from replication.base.project import commit_name
 from replication.base.strict import describe_error
 from replication.bundle.bundle import (
     FINGERPRINTS,

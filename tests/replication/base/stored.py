@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from replication.base.provenance import KEY, surroundings_of
+from replication.base.keys import KEY, surroundings_of
 
 PROGRAM = "transformer_dynamics.example.data"
 SETTINGS = {"samples": 10, "noise": 0.5}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import JOBS
 
-from replication.base import provenance
+from replication.base import keys
 from replication.base.code_digest import (
     WORDING,
     _parse_source,
@@ -18,8 +18,8 @@ from replication.base.code_digest import (
     reach,
 )
 from replication.base.errors import InputError
-from replication.base.provenance import digest_of_code, surroundings_of
-from replication.base.sources import read_source
+from replication.base.keys import digest_of_code, surroundings_of
+from replication.base.places import read_source
 
 EXAMPLE = "transformer_dynamics.example"
 TASKS = JOBS.steps.values()
@@ -197,6 +197,6 @@ def test_an_installed_version_changes_the_digest_of_what_computes_with_it(monkey
     before, whole = surroundings_of(program), digest_of_code.__wrapped__(program)
     assert before["packages"]["numpy"] == version("numpy")
     other = {**before["packages"], "numpy": "0.1"}
-    monkeypatch.setattr(provenance, "installed_versions", lambda _: other)
+    monkeypatch.setattr(keys, "installed_versions", lambda _: other)
     assert surroundings_of(program) == before | {"packages": other}
     assert digest_of_code.__wrapped__(program) != whole

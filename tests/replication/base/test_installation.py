@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from conftest import EXAMPLE, FIGURE, ROOT
 
 from replication.__main__ import main
-from replication.base import installation
+from replication.base import places
 from replication.base.errors import InputError
 
 STRANGER = "12345"
@@ -49,33 +49,35 @@ def test_a_command_in_one_clone_with_the_environment_of_another_is_refused(
 def test_a_workflow_that_uses_a_project_as_a_module_is_nobodys_clone(tmp_path, monkeypatch):
     (tmp_path / "src").mkdir()
     (tmp_path / "Snakefile").write_text('module td:\n    snakefile: "/papers/Snakefile"\n')
-    assert installation.project_around(tmp_path / "src") is None
+    assert places.project_around(tmp_path / "src") is None
     monkeypatch.chdir(tmp_path)
     assert CliRunner().invoke(main, ["settings", "--help"]).exit_code == 0
 
 
 def test_the_project_of_this_python_is_not_refused():
-    assert installation.project_around(ROOT / EXAMPLE) == ROOT
-    installation.refuse_other_installation(ROOT)
+    assert places.project_around(ROOT / EXAMPLE) == ROOT
+    places.refuse_other_installation(ROOT)
 
 
-def test_packages_of_the_shell_in_the_place_of_installed_ones_are_refused(tmp_path):
+def test_packages_of_the_shell_in_the_place_of_installed_ones_are_refused(tmp_path, monkeypatch):
     own = sysconfig.get_path("purelib")
-    places = ["", str(tmp_path), str(tmp_path / "absent"), str(ROOT / "src"), own]
+    given = ["", str(tmp_path), str(tmp_path / "absent"), str(ROOT / "src"), own]
     (tmp_path / "mine").mkdir()
     (tmp_path / "numpy").mkdir()
-    installation.refuse_foreign_packages(places)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(given))
+    places.refuse_foreign_packages()
     (tmp_path / "numpy/__init__.py").touch()
     with pytest.raises(InputError, match=rf"^PYTHONPATH: {tmp_path} has numpy in the place of"):
-        installation.refuse_foreign_packages(places)
+        places.refuse_foreign_packages()
 
 
-def test_a_copy_of_the_projects_own_package_is_refused(tmp_path):
+def test_a_copy_of_the_projects_own_package_is_refused(tmp_path, monkeypatch):
     """Its registry would be planned with."""
     (tmp_path / "transformer_dynamics").mkdir()
     (tmp_path / "transformer_dynamics/__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(InputError, match="has transformer_dynamics in the place of"):
-        installation.refuse_foreign_packages([str(tmp_path)])
+        places.refuse_foreign_packages()
 
 
 def test_a_command_refuses_them(tmp_path, monkeypatch):
@@ -93,10 +95,10 @@ def test_a_user_without_a_name_gets_a_number(monkeypatch):
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.setenv(name, "")
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    installation.name_user()
+    places.name_user()
     assert getpass.getuser() == str(os.getuid())
     monkeypatch.setenv("LOGNAME", "me")
-    installation.name_user()
+    places.name_user()
     assert getpass.getuser() == "me"
 
 

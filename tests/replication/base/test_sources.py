@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 START = """
-import replication.base.sources
+import replication.base.places
 from replication.base.code_digest import reach
 """
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from replication.base.stamp import read_stamp, stamped
+from replication.base.keys import read_stamp, stamped
 
 KEY = "0123456789abcdef"
 

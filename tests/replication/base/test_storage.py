@@ -12,10 +12,16 @@ from conftest import DEFAULTS, JOBS
 from stored import ARRAYS, FILE_KEY, PROGRAM, PROVENANCE, TABLE
 
 from replication.base.errors import InputError
-from replication.base.provenance import FORMAT, KEY, differences
-from replication.base.storage import read_arrays, write_arrays, write_atomically
-from replication.base.tables import read_table, write_csv, write_table
-from replication.plan.keys_in_files import refuse_changed_table
+from replication.base.keys import FORMAT, KEY, differences
+from replication.base.storage import (
+    read_arrays,
+    read_table,
+    refuse_changed_table,
+    write_arrays,
+    write_atomically,
+    write_csv,
+    write_table,
+)
 from replication.plan.steps import StepsFile
 
 

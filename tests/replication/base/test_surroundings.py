@@ -13,7 +13,6 @@ from fontTools.ttLib import TTFont
 from matplotlib import get_data_path
 from tiers import quick_first
 
-from replication.base.commit import commit_name
 from replication.base.process import (
     ARITHMETIC,
     FLAGS,
@@ -24,6 +23,7 @@ from replication.base.process import (
     python_command,
     shell_variables,
 )
+from replication.base.project import commit_name
 from replication.bundle.machine import own_processor, processor
 from replication.figures.style import set_style
 from replication.plan.configuration import configure

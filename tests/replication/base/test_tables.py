@@ -11,7 +11,7 @@ from conftest import JOBS
 from stored import FILE_KEY, PROVENANCE, TABLE
 
 from replication.base.errors import WRONG_TABLE, InputError
-from replication.base.tables import read_csv, read_table, write_table
+from replication.base.storage import read_csv, read_table, write_table
 from replication.judge.comparisons import UNMEASURED
 from replication.run.stages import make_output
 

@@ -10,7 +10,7 @@ import jsonschema
 import yaml
 from conftest import ROOT
 
-from replication.base.citation_file import CITATION
+from replication.base.project import CITATION
 
 CITED = yaml.safe_load((ROOT / CITATION).read_text())
 PACKAGES = ("pyproject.toml", "engine/pyproject.toml")

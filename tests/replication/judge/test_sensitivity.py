@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from replication.base.tables import read_csv, write_csv
+from replication.base.storage import read_csv, write_csv
 from replication.figures.style import WIDTH, set_style
 from replication.judge.sensitivity import Sensitivity, draw, table
 from replication.judge.verdicts import Comparison, Verdict

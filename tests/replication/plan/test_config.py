@@ -15,8 +15,7 @@ from conftest import DEFAULTS, JOBS, ROOT, STUDIES, changed
 from pydantic import Field
 
 from replication.base.errors import InputError
-from replication.base.strict import REMOVABLE, Name, Strict
-from replication.base.yaml_files import read_yaml
+from replication.base.strict import REMOVABLE, Name, Strict, read_yaml
 from replication.plan import show_settings
 from replication.plan.configuration import (
     configuration_type,

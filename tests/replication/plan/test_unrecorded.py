@@ -14,7 +14,7 @@ from tiers import quick_first
 from replication.base.errors import InputError
 from replication.bundle.computed import read_computed
 from replication.plan.steps import texts
-from replication.run.work import refuse_edited_code
+from replication.run.program import refuse_edited_code
 
 RERUNS = {"data": 1, "runs": 1, "metrics": 1, "table": 1, "figure": 1}
 TRAINS = {rule: 1 for rule in RERUNS if rule != "data"}

@@ -13,8 +13,8 @@ from conftest import JOBS, PAGE, ROOT, Template, counted
 from markupsafe import escape
 from report_folder import CLAIMS, Folder
 
-from replication.base import commit
-from replication.base.commit import commit_name
+from replication.base import project
+from replication.base.project import commit_name
 from replication.report.page import place_in_paper
 from replication.report.prose import findings
 from replication.report.site import Site, folder_of
@@ -313,7 +313,7 @@ REASONS = {
 def test_why_the_code_is_unknown_is_said_with_the_remedy_of_git(
     folder, tmp_path, monkeypatch, capfd, name
 ):
-    commit._say_once.cache_clear()
+    project._say_once.cache_clear()
     reason = "git cannot be started (No such file or directory); install it"
     git = tmp_path / "bin/git"
     git.parent.mkdir()

@@ -13,7 +13,7 @@ from conftest import JOBS, ROOT
 from markupsafe import escape
 from report_folder import SVG
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.bundle.bundle import find_references, read_verdicts, reference_folder
 from replication.judge.abstract import (
     REST_OPEN,

@@ -9,7 +9,7 @@ import pytest
 from conftest import JOBS
 
 from replication.base.errors import InputError
-from replication.base.provenance import KEY
+from replication.base.keys import KEY
 from replication.base.storage import read_arrays, write_arrays
 from replication.run.checkpoint import Checkpoint
 from replication.run.stages import make_output
@@ -100,71 +100,6 @@ def test_what_is_refused_makes_nothing_anew():
     other = dataclasses.replace(JOBS, steps=allowed, _recipes={}, _keys={})
     assert other.key(path) == order.key
     assert other.ready(path) != order
-
-
-def test_a_folder_in_the_place_of_a_checkpoint_is_named_before_training(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    order = run_of_the_example()
-    set_train(monkeypatch, order, lambda *_: pytest.fail("trains"))
-    order.file.with_suffix(".checkpoint").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"1-5\.checkpoint: is a folder, .*; remove it and run"):
-        make_output(order)
-
-
-@pytest.mark.parametrize(
-    ("kept", "said"),
-    [
-        ({"other": np.zeros(3)}, "the checkpoint does not suffice ('state')"),
-        ({"state": np.zeros(2)}, "the checkpoint does not suffice (operands could not be broad"),
-        ({"state": np.array([0, np.nan, 0])}, "the checkpoint is not finite, in state"),
-    ],
-)
-def test_a_checkpoint_that_does_not_suffice_is_left(tmp_path, monkeypatch, capsys, kept, said):
-    """Its digest is right, as the program itself has written it."""
-    monkeypatch.chdir(tmp_path)
-    order = run_of_the_example()
-    make_output(order)
-    whole = order.file.read_bytes()
-
-    def interrupted(own, job, seeds, data, checkpoint):
-        checkpoint.write(kept)
-        raise KeyboardInterrupt
-
-    def resuming(own, job, seeds, data, checkpoint):
-        found = checkpoint.read()
-        state = np.zeros(3) if found is None else found["state"] + np.zeros(3)
-        checkpoint.is_due()
-        arrays = own(job, seeds, data, checkpoint)
-        return {"weights": arrays["weights"] + state.sum()}
-
-    order.file.unlink()
-    with monkeypatch.context() as once:
-        set_train(once, order, interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            make_output(order)
-    set_train(monkeypatch, order, resuming)
-    make_output(order)
-    assert f"starting anew: {said}" in capsys.readouterr().err
-    assert order.file.read_bytes() == whole
-    assert not order.file.with_suffix(".checkpoint").exists()
-
-
-def test_what_fails_after_a_step_from_a_checkpoint_is_no_fault_of_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    order = run_of_the_example()
-
-    def failing(own, job, seeds, data, checkpoint):
-        if checkpoint.read() is None:
-            checkpoint.write({"state": np.zeros(3)})
-            raise KeyboardInterrupt
-        checkpoint.is_due()
-        raise KeyError("later")
-
-    set_train(monkeypatch, order, failing)
-    for error in (KeyboardInterrupt, KeyError):
-        with pytest.raises(error):
-            make_output(order)
-    assert order.file.with_suffix(".checkpoint").exists()
 
 
 def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monkeypatch, capsys):

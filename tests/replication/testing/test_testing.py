@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.base.storage import PROVENANCE, split_record, write_arrays
+from replication.base.keys import split_record
+from replication.base.storage import PROVENANCE, write_arrays
 from replication.study.registry import SCORECARD, PaperSettings
 from replication.study.studies import Study, find_studies
 from replication.testing import conformance as testing

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from conftest import FIGURE, ROOT, Project, Template
 
-from replication.base.storage import PROVENANCE
+from replication.base.storage import PROVENANCE, checksum, checksum_file
 from replication.bundle.bundle import (
     collect_fingerprints,
     find_references,
@@ -22,7 +22,6 @@ from replication.bundle.bundle import (
     write_bundle,
 )
 from replication.judge.scorecard import read_verdict, write_verdict
-from replication.plan.keys_in_files import checksum, checksum_file
 from replication.verify.receipts import Receipt, reproductions
 
 STUDY = Path(FIGURE).parent.name

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from report_folder import TEXT, Folder, comparison
 
 from replication.base.errors import InputError
-from replication.base.tables import write_table
+from replication.base.storage import write_json, write_table
 from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle
 from replication.bundle.computed import settings_digests
 from replication.judge import scorecard
@@ -151,7 +151,7 @@ def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
     for claim, verdict in (("C2", "replicated"), ("U1", "does not hold")):
         found = Verdict(claim=claim, verdict=verdict, summary="So", seeds=10, comparisons=[])
         paths.append(tmp_path / f"{claim}.json")
-        scorecard.write_verdict(paths[-1], found, {})
+        write_json(paths[-1], found.model_dump(mode="json"), {})
     step = with_claims(U1=OWN_CLAIM).ready(SCORECARD, ["card.md", "card.parquet"])
     inputs = tuple(Input(str(path), "verdict") for path in paths)
     make_output(replace(step, inputs=inputs))
@@ -250,8 +250,8 @@ def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, rea
     (metric,) = found.steps[path].reads
     order = found.ready(path, [str(tmp_path / "U1.parquet")])
     table = pd.DataFrame({"seed": range(1, 11), "error": 1.0})
-    monkeypatch.setattr("replication.base.tables.read_table", lambda *_: table)
-    monkeypatch.setattr("replication.base.tables.read_note", lambda *_: None)
+    monkeypatch.setattr("replication.run.stages.read_table", lambda *_: table)
+    monkeypatch.setattr("replication.run.stages.read_note", lambda *_: None)
     measure = wraps(learning.over_twice_the_variance)(lambda measured: reading(measured.table))
     monkeypatch.setattr(learning, "over_twice_the_variance", measure)
     told = str(StepsFile([order], tmp_path))

@@ -39,7 +39,7 @@ def test_what_no_number_depends_on_reruns_nothing(finished_project: Template):
         (f"{ENGINE}/base/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n'),
     ):
         edit(finished_project, path, old, new)
-    names = "run/work plan/jobs plan/steps plan/rules base/storage verify/command"
+    names = "run/stages plan/jobs plan/steps plan/rules base/storage verify/command"
     for name in names.split():
         path = f"{ENGINE}/{name}.py"
         edit(finished_project, path, '"""\n\nimport ', '"""\n\nA_NEW_CONSTANT = 1\nimport ')

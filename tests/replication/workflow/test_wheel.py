@@ -99,7 +99,7 @@ def test_a_change_of_its_code_makes_it_anew(python, installed):
 def test_jobs_depend_on_the_code_of_both_and_on_installed_packages(python, installed):
     program = (
         "import json;"
-        "from replication.base.provenance import surroundings_of;"
+        "from replication.base.keys import surroundings_of;"
         "print(json.dumps(surroundings_of(('mypaper.data',))))"
     )
     found = json.loads(run(python, "-c", program, folder=installed))

@@ -19,7 +19,7 @@ import torch
 from conftest import EXAMPLE, FIGURE, FIGURES, ROOT, RUNS, SEEDS, Template, counted
 
 from replication.base.process import FLAGS as OF_JOBS
-from replication.base.tables import write_table
+from replication.base.storage import write_table
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.steps import provenance

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from replication.base.tables import read_csv
+from replication.base.storage import read_csv
 from replication.study.seeds import batches, seed_list
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import TheoryVsTraining
 from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
