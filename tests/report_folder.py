@@ -10,9 +10,8 @@ import yaml
 from click.testing import CliRunner
 from conftest import ROOT
 
-from replication.base.storage import checksum, checksum_file
+from replication.base.storage import checksum, checksum_file, write_json
 from replication.bundle.computed import read_finished
-from replication.judge.scorecard import write_verdict
 from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
 from replication.report.figures import Shown
@@ -185,7 +184,7 @@ class Folder:
             "comparisons": comparisons,
         }  # fmt: skip
         path = self.file(f"verdicts/{name}.json")
-        write_verdict(path, Verdict.parse(record, name), {})
+        write_json(path, Verdict.parse(record, name).model_dump(mode="json"), {})
 
     def shown(self):
         """The study and its results, read anew."""

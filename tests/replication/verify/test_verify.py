@@ -13,7 +13,7 @@ import pytest
 import yaml
 from conftest import FIGURE, ROOT, Project, Template
 
-from replication.base.storage import PROVENANCE, checksum, checksum_file
+from replication.base.storage import PROVENANCE, checksum, checksum_file, write_json
 from replication.bundle.bundle import (
     collect_fingerprints,
     find_references,
@@ -21,7 +21,7 @@ from replication.bundle.bundle import (
     reference_folder,
     write_bundle,
 )
-from replication.judge.scorecard import read_verdict, write_verdict
+from replication.judge.scorecard import read_verdict
 from replication.verify.receipts import Receipt, reproductions
 
 STUDY = Path(FIGURE).parent.name
@@ -285,7 +285,7 @@ def test_a_failed_verification_has_a_receipt_too(computed):
     file = computed.folder / f"results/{STUDY}/verdicts/C3.json"
     another = read_verdict(file).model_copy(update={"verdict": "replicated"})
     with content(file, file.read_bytes()):
-        write_verdict(file, another, json.loads(file.read_bytes())[PROVENANCE])
+        write_json(file, another.model_dump(mode="json"), json.loads(file.read_bytes())[PROVENANCE])
         receipt = receipt_of(computed, succeed=False)
     assert [claim for claim, found in receipt.verdicts.items() if not found.agrees] == ["C3"]
     assert receipt.differences == 1
