@@ -1,4 +1,4 @@
-"""Pretrained text encoders, sets of labelled texts and what is measured on their features.
+"""Pretrained text encoders, sets of labelled texts, and measures of their features.
 
-No study: what the studies of fine-tuning share.
+The studies of fine-tuning share this package, which is no study.
 """

@@ -58,7 +58,7 @@ class Bins(NamedTuple):
 
     @property
     def debiased_ece(self) -> float:
-        """ECE without a part of what finite samples add; it may be below 0.
+        """ECE without a part of the excess of finite samples; it may be below 0.
 
         Of calibrated predictions it is 2 - sqrt 2 = .59 of ECE on average, in large bins.
         With mu = conf - acc and s^2 = acc (1 - acc)/n_b, the mean of |N(mu, s^2)| is

@@ -12,7 +12,6 @@ class EncoderSize(NamedTuple):
     """Sizes of an encoder's network."""
 
     layers: int
-    """Number of layers."""
     width: int
     """Width h of the hidden states; a layer has 12 h^2 weights, all of which every token passes."""
     heads: int
@@ -40,7 +39,6 @@ class SetSize(NamedTuple):
     train: int
     """Number of published training samples."""
     test: int
-    """Number of test samples."""
     classes: int
     """Number of classes C."""
 

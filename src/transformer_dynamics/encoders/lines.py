@@ -13,7 +13,7 @@ T = TypeVar("T")
 Row = Sequence[str]
 """Label and one text or two."""
 Placed = tuple[str, T]
-"""File and line, as an error names them, and what stands there."""
+"""File and line, as an error names them, and their content."""
 
 
 def decoded(path: Path, encoding: str = "utf-8") -> str:
@@ -47,8 +47,8 @@ def parsed(
 ) -> list[Placed[Row]]:
     """Return the rows that lines hold, each with its place.
 
-    Raises an `InputError` with the place and the `expected` parts of a line, where `parse` raises a
-    ValueError or an IndexError.
+    Where `parse` raises a ValueError or an IndexError, an `InputError` names the place and the
+    `expected` content of a line.
     """
     rows = []
     for place, line in lines:

@@ -19,7 +19,7 @@ from transformer_dynamics.encoders.sizes import sizes
 from transformer_dynamics.encoders.tokens import Tokens
 
 KINDS = ("bert", "mpnet", "roberta")
-"""Types of encoders that are known to have what is used here."""
+"""Types of encoders that are known to have all that is used here."""
 TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 """Types of numbers in a file of weights."""
 BESIDE = ("pooler.", "lm_head.", "cls.")
@@ -124,7 +124,7 @@ def _check_tensors(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) ->
 
 
 def _wrong(name: str, wanted: Tensor | None, found: Tensor | None) -> str | None:
-    """Say what is wrong with a tensor, if anything."""
+    """Say in which way a tensor is wrong, if in any."""
     if found is None:
         return f"lacks {name}, which config.json asks for"
     if wanted is None:
@@ -216,7 +216,7 @@ def _run(
 def packed(lengths: Sequence[int]) -> tuple[list[int], list[int]]:
     """Put texts into rows as long as the longest, long ones first, each where there is room.
 
-    Of lengths [n] it returns the rows [n], and where in its row each text begins.
+    Returns, of lengths [n], each text's row [n] and the place in it at which the text begins [n].
     """
     rows, starts, taken = [0] * len(lengths), [0] * len(lengths), list[int]()
     for text in sorted(range(len(lengths)), key=lambda each: -lengths[each]):

@@ -52,8 +52,8 @@ def probe(
 ) -> Probe:
     """Return the head at the optimum of linear probing, of features phi [n, h] and labels y [n].
 
-    `strength` is C_reg. The largest entry of the gradient, divided by C_reg if that is above 1,
-    ends the search at `tolerance`; this is smaller with C_reg below `SMALL`. Raises an `InputError`
+    `strength` is C_reg. The search ends when no entry of the gradient is above `tolerance`, times
+    C_reg if that is above 1, and times C_reg/`SMALL` if it is below `SMALL`. Raises an `InputError`
     for features that are not finite, C_reg <= 0, a class without a sample, or a missed optimum.
     """
     phi = np.asarray(features, dtype=np.float64)

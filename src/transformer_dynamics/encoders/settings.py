@@ -127,7 +127,7 @@ class TextNumbers(Strict):
 
 
 class TextChoice(TextNumbers):
-    """A set of labelled texts, and what is drawn of it."""
+    """A set of labelled texts, and numbers of samples that are drawn of it."""
 
     name: TextName
     """Name of the set."""

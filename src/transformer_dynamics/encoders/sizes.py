@@ -17,9 +17,9 @@ refused."""
 
 
 class _Sizes(BaseModel):
-    """Keys that decide what the network computes.
+    """Keys that decide about the network's computation.
 
-    Others, such as a type of numbers or what else to return, are of uses that this project has not.
+    Others, such as a type of numbers or further outputs, are of uses that this project has not.
     """
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)

@@ -105,7 +105,7 @@ def _texts(
 ) -> Texts:
     """Return the texts of rows [n] of one length, each a label and texts.
 
-    `classes` are the labels in the file, `names` the names of the classes if the labels are not.
+    `classes` are the labels in the file; `names` name the classes if the labels do not.
     """
     numbers = {label: number for number, label in enumerate(classes)}
     # There are no classes if the training set is empty; `read` says so, not a line of another file.
@@ -268,7 +268,7 @@ def _banking77(paths: list[Path]) -> Splits:
 
 
 class _Intents(BaseModel):
-    """CLINC150: pairs of a text and its intent; what is out of its scope is left out."""
+    """CLINC150: pairs of a text and its intent; texts out of its scope are left out."""
 
     train: list[tuple[str, str]]
     val: list[tuple[str, str]]

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 LARGEST = int(np.iinfo(np.int32).max)
 """Largest number of a token."""
 LONGEST = 10.0
-"""Longest time of a processor for a text, in seconds; what tokenisers of encoders need is under 1
-ms."""
+"""Longest time of a processor for a text, in seconds; tokenisers of encoders need under 1 ms."""
 
 
 class Tokens(NamedTuple):

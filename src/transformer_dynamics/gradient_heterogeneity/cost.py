@@ -158,7 +158,7 @@ def _with_table(body: Size, table: float) -> Size:
 
 
 def run_needs(job: RunJob) -> Needs:
-    """Return what the training of a network needs."""
+    """Return the needs of training a network."""
     size = network_size(job.net)
     return Needs(
         _whole(
@@ -170,13 +170,13 @@ def run_needs(job: RunJob) -> Needs:
 
 
 def measured_needs(job: MeasuredJob) -> Needs:
-    """Return what the measurement of a pretrained network needs, with its training in between."""
+    """Return the needs of measuring a pretrained network, with its training in between."""
     size, trainings = network_size(job.net), [job.tuning] if job.tuning else []
     return _needs_of_states(job, size, trainings, [job.measuring] * (1 + len(trainings)))
 
 
 def pair_needs(job: PairJob) -> Needs:
-    """Return what the measurement of a small transformer needs, with all its trainings."""
+    """Return the needs of measuring a small transformer, with all its trainings."""
     size = network_size(job.net)
     uncurved = job.measuring.model_copy(update={"curved": 0})
     if job.masked is None:
@@ -294,6 +294,6 @@ def _curvature(products: int) -> float:
 def metric_memory(jobs: Iterable[RunJob], seeds: int) -> int:
     """Return the memory in MB of a table with a row for each step of all runs of an experiment.
 
-    `jobs` are the runs of one seed, `seeds` is their number.
+    `jobs` are the runs of one seed, `seeds` is the number of seeds.
     """
     return _whole(ROW * seeds * sum(job.training.steps for job in jobs) / MB)

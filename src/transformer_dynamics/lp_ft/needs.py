@@ -49,9 +49,7 @@ class Split(NamedTuple):
     """Numbers of samples of a run."""
 
     train: int
-    """Number of training samples."""
     validation: int
-    """Number of validation samples."""
     test: int
     """Number of test samples of its own set."""
     classes: int
@@ -272,9 +270,9 @@ def run_metric_need(
 ) -> Need:
     """Return the needs of a metric of trained runs, which reads data at once, and runs in turn.
 
-    `runs` are those of one seed, `sets` those whose data are read, `seeds` is their number,
-    `resamples` that of bootstrap samples of calibration. t-SNE puts test samples of `plane` into a
-    plane.
+    `runs` are those of one seed; `sets` are those whose data are read; `seeds` and `resamples` are
+    the numbers of seeds and of bootstrap samples of calibration. t-SNE puts test samples of `plane`
+    into a plane.
     """
     jobs = list(runs)
     width = SIZES[jobs[0].encoder].width

@@ -151,7 +151,7 @@ class Settings(StudySettings):
         return TextChoice(name=name, **self.sets[name].model_dump())
 
     def shared_settings(self, computation: Computation) -> SharedSettings:
-        """Return what runs of all experiments share; folders of files do not matter to them."""
+        """Return the settings that runs of all experiments share, without folders of files."""
         return SharedSettings(
             encoder=self.encoder.name,
             texts={

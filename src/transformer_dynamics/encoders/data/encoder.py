@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 
 class Encoder(NamedTuple):
-    """An encoder, and what can be made of its files."""
+    """An encoder as its files, its tokeniser and its network."""
 
     files: Pretrained
-    """Files of the encoder."""
     tokeniser: "Tokenizer"
-    """Tokeniser of the encoder."""
     model: nn.Module
-    """Network of the encoder, as `build` gives it."""
+    """Network, as `build` gives it."""
 
 
 def sample(job: EncoderJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:

@@ -19,10 +19,10 @@ from transformer_dynamics.encoders.tokens import Tokens, digests, tokenise
 def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
     """Tokenise the published splits of a set, from files of the encoder and then of the set.
 
-    By split (`train`, `test` and, if there is one, `validation`) the arrays are those of `Tokens`,
-    for instance `train_tokens`, and digests, for instance `train_digests`; `classes` [C] has the
-    names of the classes. No seed is used: each run draws its samples from all texts. Raises an
-    `InputError` if a file cannot be read, or tokens do not suit the encoder.
+    Each split (`train`, `test` and, if there is one, `validation`) has the arrays of `Tokens`, for
+    instance `train_tokens`, and digests of its texts, for instance `train_digests`. `classes` [C]
+    has the names of the classes. No seed is used: each run draws its samples from all texts. Raises
+    an `InputError` if a file cannot be read, or tokens do not suit the encoder.
     """
     encoder, splits = read_sources(job, sources)
     found: dict[str, NDArray[Any]] = {"classes": np.array(splits.train.classes)}

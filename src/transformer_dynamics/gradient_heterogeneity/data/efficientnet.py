@@ -65,8 +65,8 @@ class EfficientNet(nn.Module):
         """Build the network with random weights; an `ImportError` if the package is missing.
 
         A batch of training replaces the share `renewed` of running statistics. The stem has `stem`
-        channels, and all others are in proportion. `blocks` are built, and those to the end of a
-        stage.
+        channels, and all others are in proportion. There are `blocks` blocks, and further ones to
+        the end of a stage.
         """
         from transformers import EfficientNetConfig, EfficientNetModel
 

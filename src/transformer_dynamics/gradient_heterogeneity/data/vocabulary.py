@@ -23,8 +23,7 @@ from transformer_dynamics.gradient_heterogeneity.settings.data import Vocabulary
 from transformer_dynamics.gradient_heterogeneity.settings.networks import Masking
 
 SPECIAL = ("[PAD]", "<unk>", "[CLS]", "[MASK]")
-"""Words with the numbers 0 to 3: padding, all other words, the beginning of a text, and what is
-masked."""
+"""Words with the numbers 0 to 3: padding, all other words, the beginning of a text, the mask."""
 PADDING, OTHER, BEGIN, MASK = range(len(SPECIAL))
 
 
@@ -79,11 +78,11 @@ def sample(
 ) -> dict[str, NDArray[Any]]:
     """Return the words of running text, and running and labelled texts as numbers of these.
 
-    The running text is the first file. The arrays are `words` [W] and `stream` [N] of running text;
-    of the labelled texts `classes` [C] and, by split (`train`, `test` and, if there is one,
-    `validation`), those of `Tokens`, for instance `train_tokens`, and digests, for instance
-    `train_digests`. No seed is used: each run draws its samples from all texts. Raises an
-    `InputError` if a file cannot be read, or the labelled texts are pairs.
+    The running text is the first file. It gives `words` [W] and `stream` [N]. The labelled texts
+    give `classes` [C] and, for each split (`train`, `test` and, if there is one, `validation`), the
+    arrays of `Tokens`, for instance `train_tokens`, and digests, for instance `train_digests`. No
+    seed is used: each run draws its samples from all texts. Raises an `InputError` if a file cannot
+    be read, or the labelled texts are pairs.
     """
     corpus, *labelled = sources
     if not corpus.is_file():

@@ -14,9 +14,9 @@ from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJ
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """Measure the parameters in the end: one row per run and split.
 
-    Its columns are those of a run, see `TrainedRun.columns`; split (`validation`, unless it is
-    empty, `test`), samples, accuracy, matthews (correlation in [-1, 1]) and classes_predicted
-    (their number).
+    Columns are those of a run, see `TrainedRun.columns`; split (`validation`, unless it is empty,
+    `test`), samples, accuracy, matthews (correlation in [-1, 1]) and classes_predicted (their
+    number).
     """
     rows = []
     for run in read_runs(job, runs):

@@ -34,8 +34,8 @@ class MeasuredState(NamedTuple):
     """Values of `COLUMNS`, which every metric has.
 
     `ln` is post, pre or none; `deviation` is that of random matrices, 0 if they are PyTorch's or
-    published; `arm` is the name of the run without its seed. Random weights and what was trained on
-    masked words are measured on the task `wikitext2`.
+    published; `arm` is the name of the run without its seed. Random weights and networks that were
+    trained on masked words are measured on the task `wikitext2`.
     """
     tensors: NDArray[np.str_]
     """[B] Name of each tensor."""

@@ -85,10 +85,10 @@ def _metrics(state: MeasuredState, chosen: NDArray[np.bool_]) -> dict[str, Float
 def gradient_metrics(state: MeasuredState, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
     """Return metrics [batch] of the gradients of a set of tensors, `chosen` [B].
 
-    gini_norm and gini_density are G of ||g_b|| and r_b; log_spread is the standard deviation of log
-    r_b; extent is the largest over the smallest r_b; then kappa; layer_gini and layer_log_spread
-    are those of norms of layers 1 to L. Raises an `InputError` if they are not defined, as of too
-    few tensors.
+    gini_norm and gini_density are G of ||g_b|| and r_b; log_spread is the standard deviation of
+    log r_b; extent is the largest over the smallest r_b; then kappa; layer_gini and
+    layer_log_spread are those of norms of layers 1 to L. Raises an `InputError` if they are not
+    defined, as of too few tensors.
     """
     found = state.found
     norms, density = found.norms[:, chosen], _densities(state, chosen)

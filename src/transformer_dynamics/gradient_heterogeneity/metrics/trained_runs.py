@@ -17,9 +17,7 @@ class TrainedRun(NamedTuple):
     """One run of one seed."""
 
     job: RunJob
-    """Settings of the run."""
     seed: int
-    """Seed of the run."""
     arrays: Mapping[str, NDArray[Any]]
     """Arrays that `training.runs` returned, without the axis of seeds."""
 

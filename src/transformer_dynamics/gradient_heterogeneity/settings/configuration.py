@@ -128,7 +128,7 @@ class Settings(StudySettings):
         return TextChoice(name=name, **self.sets[name].model_dump())
 
     def shared(self, computation: Computation) -> SharedSettings:
-        """Return what all experiments share, without the folders of files."""
+        """Return the settings that all experiments share, without the folders of files."""
         return SharedSettings(
             encoder=self.encoder.name,
             sets={

@@ -176,7 +176,7 @@ class Case(Strict):
     """Number of training samples whose cross-entropy is recorded."""
 
     def trainings(self, shared: SharedSettings) -> dict[str, Training]:
-        """Return the training of every run by optimiser, rate, schedule and what else it varies."""
+        """Return the training of every run by all that varies: optimiser, rate, schedule, ..."""
         found = {}
         for optimiser, rates in self.rates.items():
             epsilons = self.epsilons if optimiser in HAS_EPSILON else [USUAL_EPSILON]

@@ -86,7 +86,6 @@ class Simulated(NamedTuple):
     """Drift of mean b per step in units of the rate, over independent draws."""
 
     drift: float
-    """Mean drift over draws."""
     error: float
     """Standard error of the mean."""
 

@@ -45,8 +45,8 @@ def gini(values: ArrayLike) -> Floats:
 def lorenz(values: ArrayLike) -> Floats:
     """Return the share of the sum that the smallest 0, 1, ..., B values have, whose area gives G.
 
-    Values [..., B], as those of `gini`, give shares [..., B + 1] from 0 to 1. G = 1 - (1/B) sum_i
-    (share_i + share_(i+1)).
+    G = 1 - (1/B) sum_i (share_i + share_(i+1)) for shares [..., B + 1], from 0 to 1, of values
+    [..., B] as those of `gini`.
     """
     x = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     sums = np.cumsum(np.concatenate([np.zeros_like(x[..., :1]), x], axis=-1), axis=-1)

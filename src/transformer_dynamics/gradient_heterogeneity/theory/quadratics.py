@@ -125,7 +125,7 @@ def best_rate(quadratic: Quadratic, direction: Floats) -> float:
 
 
 def best_decrease(quadratic: Quadratic, direction: Floats) -> float:
-    """Return the largest sure decrease (3), half of what the best rate's linear part promises.
+    """Return the largest sure decrease (3), half of the best rate's linear part.
 
     Raises an `InputError` as `best_rate` does.
     """

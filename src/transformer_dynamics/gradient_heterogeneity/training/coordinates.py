@@ -53,10 +53,9 @@ class BlockMeasurement(NamedTuple):
 
 
 def measure_blocks(training: Training, network: Network, seed: int) -> BlockMeasurement:
-    """Measure what a way of training needs to know, without dropout.
+    """Measure the gradients that coordinates need, and the curvatures that rates need.
 
-    Coordinates need gradients, rates need curvatures. The seed is of batches and of starting
-    vectors.
+    There is no dropout. The seed is of batches and of starting vectors.
     """
     norms = largest = np.full(len(network.blocks), np.nan)
     number = len(network.train.labels)

@@ -24,11 +24,12 @@ def train(
     data: Sequence[Mapping[str, NDArray[Any]]],
     checkpoint: "Checkpoint",
 ) -> dict[str, NDArray[Any]]:
-    """Measure a network of one seed, which is of head, samples, batches and starts of iterations.
+    """Measure a network of one seed, from the arrays that `job.net.reads` names.
 
-    The data are the arrays that `job.net.reads` names. Returns those of `Progress.arrays`, of the
-    states `pretrained` and, with fine-tuning, `tuned`; the training is called `tuning`. Raises an
-    `InputError` if the device is not there, or there are too few samples.
+    The seed is of head, samples, batches and starts of iterations. Returns the arrays of
+    `Progress.arrays`, of the states `pretrained` and, with fine-tuning, `tuned`; the training is
+    called `tuning`. Raises an `InputError` if the device is not there, or there are too few
+    samples.
     """
     (seed,) = seeds
     device(job.device)

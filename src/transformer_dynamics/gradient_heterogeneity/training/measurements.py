@@ -119,7 +119,6 @@ class Progress:
     """Stages of a program that are done, so that it goes on where it was interrupted."""
 
     checkpoint: "Checkpoint"
-    """Checkpoint that keeps the stages."""
     done: Arrays = field(default_factory=dict)
     """Arrays by name of the stage, a slash and the name of the array."""
 
@@ -179,8 +178,8 @@ class Progress:
     def arrays(self, states: list[str], trainings: list[str]) -> Arrays:
         """Return all measurements and the curves of trainings, the seed first.
 
-        They are `states` [S], the fields of `Measurement` and the arrays of `block_arrays`, [S,
-        ...]; of every training `<name>_losses`, `<name>_norms` and `<name>_looks`. Batches that
+        They are `states` [S], the fields of `Measurement` and the arrays of `block_arrays`,
+        [S, ...]; of every training `<name>_losses`, `<name>_norms` and `<name>_looks`. Batches that
         were curved at other states alone have NaN and no products.
         """
         found: Arrays = {"states": np.array(states)}

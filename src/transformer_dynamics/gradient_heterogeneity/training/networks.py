@@ -103,7 +103,7 @@ class Network:
     def gradients(
         self, parameters: Mapping[str, Tensor], batch: Samples, *, training: bool = False
     ) -> tuple[float, Tensors]:
-        """Return the loss of a batch and its gradient, zero for what it does not depend on."""
+        """Return the loss of a batch and its gradient, zero where the loss lacks a tensor."""
         leaves = {name: tensor.detach().requires_grad_() for name, tensor in parameters.items()}
         loss = self.loss(leaves, batch, training=training)
         found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)

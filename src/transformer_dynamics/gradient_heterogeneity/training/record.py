@@ -1,4 +1,4 @@
-"""Record of a training or a measurement: its steps, and what its arrays hold.
+"""Record of a training or a measurement: its steps, and the content of its arrays.
 
 Metrics read this module alone of all in this folder.
 """
@@ -73,8 +73,8 @@ def rate_share(schedule: Schedule, step: int, steps: int, warm_up: float) -> flo
     """Return the rate of a step divided by the rate, as transformers' trainer computes it.
 
     `step` is t, the steps before it, and `steps` T > t. It is 1 for `constant`, 1 - t/T for
-    `linear` and (1 + cos(pi t/T))/2 for `cosine`. For `warmup` it is t/W below W, `warm_up` times
-    T, rounded up, and (T - t)/(T - W) from there on, so that the first step moves nothing.
+    `linear` and (1 + cos(pi t/T))/2 for `cosine`. For `warmup` it is t/W below W, `warm_up`
+    times T, rounded up, and (T - t)/(T - W) from there on, so that the first step moves nothing.
     """
     if schedule == "constant":
         return 1.0

@@ -28,13 +28,14 @@ def train(
 ) -> dict[str, NDArray[Any]]:
     """Train a run of one seed, on the arrays that `job.net.reads` names.
 
-    The seed is of the head, of the samples and of their order, which all runs share. The arrays
-    are, the seed first, by step `losses` and `norms` of gradients before clipping; by point, with
-    the steps before it in `points`, `looks` and `directions` as `State` describes them; of the
-    parameters in the end, without dropout, `test_predicted`, `test_labels`, `validation_predicted`
-    and `validation_labels` [n]; by block `sizes`, `block_norms` and `curvatures` before training,
-    NaN where they are not measured, `scales` s_b and `rates` eta_b/eta; and `classes`, C. Raises an
-    `InputError` if the device is not there, or there are too few samples.
+    The seed is of the head, of the samples and of their order, which all runs share; it comes first
+    in all arrays. By step these are `losses` and `norms` of gradients before clipping. By point
+    they are `looks` and `directions` as `State` describes them, with the steps before it in
+    `points`. Of the parameters in the end, without dropout, they are `test_predicted`,
+    `test_labels`, `validation_predicted` and `validation_labels` [n]. By block they are `sizes`,
+    `block_norms` and `curvatures` before training, NaN where they are not measured, `scales` s_b
+    and `rates` eta_b/eta. `classes` is C. Raises an `InputError` if the device is not there, or
+    there are too few samples.
     """
     (seed,) = seeds
     device(job.device)

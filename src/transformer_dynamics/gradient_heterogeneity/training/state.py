@@ -35,7 +35,6 @@ class State:
     parameters: Tensors
     """Parameters theta' by name."""
     moments: optimisers.Moments
-    """Averages of the optimiser."""
     losses: list[float] = field(default_factory=list)
     """[step] Loss of the batch before the step, with dropout, in nats; NaN once it was not
     finite."""

@@ -36,9 +36,7 @@ class SeedSamples(NamedTuple):
     """All samples of one run."""
 
     train: Samples
-    """Training samples."""
     validation: Samples
-    """Validation samples."""
     tests: dict[str, Samples]
     """Test samples by name: `test`, and the name of each set out of distribution."""
     classes: int

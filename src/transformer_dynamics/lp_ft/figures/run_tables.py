@@ -62,7 +62,7 @@ TableMethod = Literal["pretrained", "lp", "ft", "lora", "lp_ft", "lp_lora"]
 
 
 class RunTable(Figure):
-    """Means and deviations over seeds, with what the paper prints below."""
+    """Means and deviations over seeds, with the paper's numbers below."""
 
     title: ClassVar[str] = "LP-FT: tables of trained runs"
     columns: ClassVar[tuple[str, ...]] = (
@@ -112,7 +112,7 @@ def table(
     """Return every seed, with mean and standard deviation over those whose value is finite.
 
     `set` is the test set, `trained_on` the set that was trained on, `samples` the number of test
-    samples. Pre-trained is what LP starts from: its features, the random head.
+    samples. Pre-trained is the start of LP: its features, the random head.
     """
     import pandas as pd
 
@@ -202,7 +202,7 @@ def _is_percentage(quantity: str) -> bool:
 def draw(
     figure: RunTable, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
 ) -> "Drawing":
-    """Draw what was trained here above, what is printed below."""
+    """Draw numbers of this project above, printed ones below."""
     from replication.figures.typeset import seed_count
 
     seeds = seed_count(table["seed"])

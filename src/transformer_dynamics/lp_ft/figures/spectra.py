@@ -39,7 +39,7 @@ class Spectra(Figure):
     first: Count = FIRST_INDICES
     """Number of first indices, which are all drawn."""
     lowest: Annotated[float, Field(gt=0, lt=1)] = 1e-6
-    """End of the axis; what is lower is hardly above rounding in float32."""
+    """End of the axis; lower values are hardly above rounding in float32."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return experiment and metric of all sets: singular values, then their possible ranks."""

@@ -55,7 +55,7 @@ HEADS = {
 
 
 class Table2(Figure):
-    """Kernels at the start of fine-tuning, with what the paper prints below."""
+    """Kernels at the start of fine-tuning, with the paper's numbers below."""
 
     title: ClassVar[str] = "LP-FT, Tables 2 and 9: kernels"
     columns: ClassVar[tuple[str, ...]] = (
@@ -115,7 +115,7 @@ def _ratio_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
 def draw(
     figure: Table2, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
 ) -> "Drawing":
-    """Draw what was computed here above, what is printed below."""
+    """Draw numbers of this project above, printed ones below."""
     seeds = table["seed"].nunique()
     several = f"means over {seeds} draws of samples" if seeds > 1 else "one draw of samples"
     means = table.drop_duplicates(["set", "method", "quantity"])

@@ -47,25 +47,22 @@ class Cell(NamedTuple):
     """One number."""
 
     text: str = NOTHING
-    """Text of the number."""
     order: float = math.nan
     """Place from 0 for the lowest to 1 for the highest of those it is compared with; or NaN."""
 
 
 class Row(NamedTuple):
-    """One line."""
+    """One line, with a cell per column."""
 
     labels: tuple[str, ...]
     """Labels on the left of the row."""
     cells: list[Cell]
-    """Cells, one per column."""
 
 
 class Part(NamedTuple):
     """Rows under one heading."""
 
     title: str
-    """Heading of the rows."""
     rows: list[Row]
     """Rows, all of them with equally many labels and cells."""
 
@@ -73,9 +70,9 @@ class Part(NamedTuple):
 def format_number(mean: float, deviation: float = math.nan, digits: int | None = None) -> str:
     """Return a number such as 84.6 with its standard deviation.
 
-    Both may be NaN: of the mean nothing is then written. `digits` are those after the point, of
-    both; if left out, the mean has three significant digits, and a very small or large one is a
-    power of ten, without deviation.
+    A mean that is NaN gives nothing; a deviation that is NaN is not known. `digits` are those after
+    the point, of both; if left out, the mean has three significant digits, and a very small or
+    large one is a power of ten, without deviation.
     """
     from replication.figures.typeset import number
 
@@ -91,7 +88,7 @@ def format_number(mean: float, deviation: float = math.nan, digits: int | None =
 
 
 def round_number(mean: float, digits: int | None = None) -> float:
-    """Round a number as `format_number` does, so that what looks equal has the same shade."""
+    """Round a number as `format_number` does, so that equal texts have the same shade."""
     return float(f"{mean:.2e}") if digits is None else round(mean, digits)
 
 
@@ -140,7 +137,6 @@ class Entry(NamedTuple):
     column: Hashable
     """Key of the column of the number."""
     cell: Cell
-    """Cell that has the number."""
 
 
 def make_part(title: str, entries: Iterable[Entry], columns: Sequence[Hashable]) -> Part:
@@ -165,8 +161,8 @@ def draw_table(
 ) -> "Drawing":
     """Draw a table between rules, its parts from top to bottom.
 
-    In words, `compared` says with what a shade compares a number, and `ends` name the lightest and
-    the darkest shade.
+    `compared` tells in words with which others a shade compares a number; `ends` name the lightest
+    and the darkest shade.
     """
     first = 1 + any(head.group for head in heads)
     last = first + sum(1 + len(each.rows) for each in parts)

@@ -96,7 +96,7 @@ def ratio_of_norms(p_norm: float, f_norm: float) -> float:
 def ratio_of_adapters(ratio: float, scalar: float) -> float:
     """Return the FT ratio with F replaced by s F, if both terms are collinear, as with two classes.
 
-    It is 1/(1 + x/s) with x = 1/ratio - 1, the ratio of full fine-tuning and the scalar s =
-    ||F^LoRA||/||F||.
+    It is 1/(1 + x/s) with x = 1/ratio - 1, where s = ||F^LoRA||/||F|| is `scalar` and `ratio` that
+    of full fine-tuning.
     """
     return 1 / (1 + (1 / ratio - 1) / scalar)

@@ -52,15 +52,13 @@ class KernelPlan(NamedTuple):
     projections: Sequence[Mapping[str, Tensor]] = ()
     """Draws of A, D mappings of names of linear layers to [r, d_in]."""
     adapted: Sequence[str] = ()
-    """Names of the adapted layers."""
     alpha: float = 1.0
-    """Scale alpha of the adapters."""
     room: int = 10**9
     """Bytes of factors of all samples at a time; one module's may be more."""
 
 
 def orthonormal_directions(weights: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """Return an orthonormal basis [Q, h] of the rows of heads, and of each head W [C, Q].
+    """Return an orthonormal basis [Q, h] of the rows of heads, and W [C, Q] of each head.
 
     V = W directions, where V [C, h] is the head's weight, not zero.
     """

@@ -27,9 +27,7 @@ class State(NamedTuple):
     """Fine-tuning between two steps; it is changed in place by the next one."""
 
     model: Classifier
-    """Classifier that is trained."""
     optimiser: torch.optim.Optimizer
-    """Optimiser with its moments."""
     best: dict[str, Tensor]
     """Trained parameters of the epoch that is kept."""
     norms: list[float]

@@ -42,9 +42,9 @@ def recorded_steps(choice: ProbeChoice) -> NDArray[np.int64]:
 def descent_path(start: Head, train: Samples, choice: ProbeChoice) -> DescentPath:
     """Follow full-batch gradient descent on mean_i CE_i alone, whose gradient Eq. (3) is of.
 
-    A penalty, as that of the optimum, would shorten the head. The step is 1/L, where L = (1/2)
-    lambda_max(mean_i [phi_i, 1][phi_i, 1]^T) bounds the curvature, so that none increases the loss.
-    `choice` has the number of steps, and of those that are recorded.
+    A penalty, as that of the optimum, would shorten the head. The step is 1/L, where
+    L = (1/2) lambda_max(mean_i [phi_i, 1][phi_i, 1]^T) bounds the curvature, so that none increases
+    the loss. `choice` has the number of steps, and of those that are recorded.
     """
     phi = np.asarray(train.features, np.float64)
     weight, bias = (each.double().numpy() for each in start)

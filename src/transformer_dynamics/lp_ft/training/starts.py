@@ -18,7 +18,6 @@ class Start(NamedTuple):
     """The start of one seed, in float64."""
 
     samples: SeedSamples
-    """Samples of the seed, all of them."""
     random: Head
     """Head from which FT and LoRA start."""
     probe: Head
@@ -31,7 +30,7 @@ class Start(NamedTuple):
 
 
 def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any]]]) -> Start:
-    """Draw the start of a seed, which is of all draws.
+    """Draw the start of a seed.
 
     The data are tokens and test features of the set, and features of the seed's samples. Raises an
     `InputError` if there are too few samples or the probe fails.

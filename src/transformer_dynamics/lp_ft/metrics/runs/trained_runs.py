@@ -20,9 +20,7 @@ class TrainedRun(NamedTuple):
     """One run of one seed."""
 
     job: RunJob
-    """Job that trained it."""
     seed: int
-    """Seed of the run."""
     arrays: Arrays
     """Arrays that `training.runs.train` returned, without the axis of seeds."""
 

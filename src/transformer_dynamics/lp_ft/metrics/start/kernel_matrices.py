@@ -24,7 +24,6 @@ class Kernel(NamedTuple):
     """One kernel of one seed."""
 
     seed: int
-    """Seed of the draws."""
     method: str
     """Method; `all` for P."""
     name: str
@@ -58,7 +57,6 @@ class SeedKernels(NamedTuple):
     """Kernels of one seed."""
 
     seed: int
-    """Seed of the draws."""
     labels: NDArray[np.int64]
     """[n] Classes, training samples first."""
     coefficients: Floats

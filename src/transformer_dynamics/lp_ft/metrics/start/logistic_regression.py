@@ -53,10 +53,9 @@ class Axes(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """A classifier."""
+    """A classifier, with the axes of the rows that it was fitted to."""
 
     axes: Axes
-    """Axes of the rows that the classifier was fitted to."""
     weight: Floats
     """[r] Weights v in these axes."""
     intercept: float
