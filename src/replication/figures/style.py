@@ -100,14 +100,14 @@ def set_style() -> None:
 
 
 class Style(NamedTuple):
-    """The style of one curve."""
+    """The style of one curve: colour as red, green and blue from 0 to 1, line and marker.
+
+    Of ordered values the colour is darker from curve to curve.
+    """
 
     colour: tuple[float, float, float]
-    """Red, green and blue, from 0 to 1; darker from curve to curve for ordered values."""
     line: Any
-    """Matplotlib's line style."""
     marker: str
-    """Matplotlib's marker."""
 
     @property
     def look(self) -> dict[str, Any]:

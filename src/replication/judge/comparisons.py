@@ -30,16 +30,15 @@ COLUMNS: dict[type, tuple[list[str], list[str]]] = {
 
 
 class Judged(NamedTuple):
-    """A claim's test and its evidence."""
+    """A claim with its test, and its evidence: a table that the test states, or `missing_evidence`.
+
+    `robustness` has texts in the names of comparisons that do not count.
+    """
 
     claim: str
-    """Number of the claim."""
     test: Test
-    """Test by which the claim is judged."""
     evidence: pd.DataFrame
-    """Measured values, with the columns that the test states; or a table of `missing_evidence`."""
     robustness: Sequence[str] = ()
-    """Texts in the names of comparisons that do not count."""
 
     @property
     def samples(self) -> list[pd.DataFrame]:

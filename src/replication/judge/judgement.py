@@ -48,14 +48,14 @@ QUESTIONS: dict[str, Decision] = {
 
 
 class Family(Strict):
-    """A claim and all that share the correction for many tests with it."""
+    """A claim, and the tests of all claims that are corrected with it, in the order of evidence.
+
+    `robustness` has texts in the names of comparisons that do not count.
+    """
 
     claim: str
-    """Number of the claim that is judged."""
     tests: Annotated[dict[str, Test], Field(min_length=1)]
-    """Test of each claim by its number, in the order of their evidence."""
     robustness: list[str] = []
-    """Texts in the names of comparisons that do not count."""
 
 
 def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:

@@ -53,12 +53,10 @@ the theory holds only if all its values do. A claim is drawn at the first senten
 
 
 class Row(NamedTuple):
-    """A row of the picture."""
+    """A row of the picture: place in inches, lines and style of each text, and comparisons."""
 
     texts: list[tuple[float, list[str], dict[str, Any]]]
-    """Place in inches, lines and style of each text."""
     points: pd.DataFrame | None = None
-    """Comparisons on the axis."""
     is_sentence: bool = False
 
     @property

@@ -26,12 +26,9 @@ STYLES = {
     "not tested": ("*", "#000000"),
 }
 """Outcome to marker and colour of its dot."""
-ACROSS, LETTERS = 3, 87
-"""Number of panels beside each other, and of letters in a line above all of them."""
-LINE_HEIGHT = 0.108
-"""Height of a line, in inches."""
-AROUND = 10
-"""Height of all that is above and below a panel's rows, in lines."""
+ACROSS, LETTERS, LINE_HEIGHT, AROUND = 3, 87, 0.108, 10
+"""Panels beside each other, letters in a line above all of them, height of a line in inches, and
+lines above and below a panel's rows."""
 LEGEND = """\
 Across: the quantity of the claim. Dot: median estimate of its comparisons.
 Beside it: how many of them hold. =: the variant changes nothing here.
@@ -75,18 +72,19 @@ def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
     """Return a row; `is_lost` if none holds or says the opposite, and one has no effect."""
     import pandas as pd
 
-    names = ["decision", "estimate", "effect", "lower", "upper"]
-    counted = pd.DataFrame([dict(item) for item in verdict.counted], columns=names)
-    numbers = counted[names[1:]].astype(float)
+    names = ["estimate", "effect", "lower", "upper"]
+    rows = [item.model_dump(include={*names}) for item in verdict.counted]
+    numbers = pd.DataFrame(rows, columns=names, dtype=float)
+    decisions = {item.decision for item in verdict.counted}
     return {
         **cell,
         **verdict.model_dump(include={"verdict", "seeds"}),
-        "comparisons": len(counted),
-        "holding": verdict.holding,
         **numbers[["estimate", "effect"]].median(),
+        "comparisons": len(rows),
+        "holding": verdict.holding,
         "lower": numbers["lower"].max(),
         "upper": numbers["upper"].min(),
-        "is_lost": {"none"} <= {*counted["decision"]} <= {"none", "less", "open"},
+        "is_lost": {"none"} <= decisions <= {"none", "less", "open"},
     }
 
 
@@ -107,9 +105,8 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
 def _draw_claim(axes: "Axes", rows: "pd.DataFrame", letters: int) -> None:
     """Draw the needed range, and per variant the median estimate and the comparisons that hold."""
     places = range(len(rows))
-    rows = rows.assign(
-        place=places, estimate=rows["estimate"].astype(float).mask(rows["as_baseline"])
-    )
+    estimates = rows["estimate"].astype(float).mask(rows["as_baseline"])
+    rows = rows.assign(place=places, estimate=estimates)
     for outcome, own in rows.groupby("outcome", sort=False):
         marker, colour = STYLES[str(outcome)]
         axes.plot(
