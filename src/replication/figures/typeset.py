@@ -39,8 +39,7 @@ _PRIME = "\N{PRIME}"
 def number(value: float, digits: int = 3) -> str:
     """Return a number with significant digits: 1,230, or 0.00123, or a power of ten.
 
-    Raises:
-        ValueError: if the number is not finite.
+    A ValueError if the number is not finite.
     """
     if not math.isfinite(value):
         raise ValueError(f"{value} is no number that can be shown")

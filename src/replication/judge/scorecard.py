@@ -44,24 +44,21 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
     for claim in registry.claims:
         reason = claim.not_tested or "not judged"
         verdict = found.get(claim.id) or Verdict.without_evidence(claim.id, reason)
-        rows.append(
-            claim.model_dump()
-            | verdict.model_dump()
-            | {
-                "note": claim.remarks,
-                "scale": registry.scale_of(claim, verdict.seeds),
-                "comparisons": len(verdict.counted),
-                "holding": verdict.holding,
-            }
-        )
+        rows.append({
+            **claim.model_dump(),
+            **verdict.model_dump(),
+            "note": claim.remarks,
+            "scale": registry.scale_of(claim, verdict.seeds),
+            "comparisons": len(verdict.counted),
+            "holding": verdict.holding,
+        })  # fmt: skip
     return pd.DataFrame(rows, columns=list(COLUMNS)).fillna("")
 
 
 def refuse_wrong_tables(registry: Registry, verdicts: Iterable[Verdict]) -> None:
     """Refuse verdicts on claims whose function returned a wrong table of evidence.
 
-    Raises:
-        InputError: a line per claim, with its function and what is expected.
+    The `InputError` has a line per claim, with its function and the table that is expected.
     """
     functions = {claim.id: claim.evidence for claim in registry.claims}
     wrong = [
