@@ -16,15 +16,10 @@ DIGITS = 6
 
 
 def data(settings: Strict, tables: Mapping[str, Path]) -> dict[str, Any]:
-    """Return the data of `panel.html`.
+    """Return the data of `panel.html`, which depend on no setting and no figure.
 
-    Args:
-        settings: the study's section of the configuration, which K1 does not depend on.
-        tables: the numbers of the figures, by name, likewise.
-
-    Returns:
-        `explored`, the start of the script: entries of A, angles in degrees, beta, W^V of K1
-        and the last time; and `stages`, the start, the highest energy and the end in numbers.
+    `explored` is the start of the script: entries of A, angles in degrees, beta, W^V of K1 and the
+    last time; `stages` are the start, the highest energy and the end in numbers.
     """
     start = counterexample_k1()
     path = integrate_flow(start, UNTIL)

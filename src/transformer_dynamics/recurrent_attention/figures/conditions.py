@@ -132,13 +132,9 @@ def join_tables(figure: ConditionsFigure, measured: Sequence[Measured[Any]]) -> 
 def draw_against_exponents(
     table: "pd.DataFrame", columns: Iterable[str], solved: str, note: str = ""
 ) -> "Drawing":
-    """Draw accuracy, a panel per column of exponents and a dot per row.
+    """Draw accuracy, a panel per column of exponents, some of `EXPONENTS`, and a dot per row.
 
-    Args:
-        table: columns model, accuracy and those of exponents.
-        columns: some of `EXPONENTS`.
-        solved: label of the axis of accuracy.
-        note: goes on after the number of seeds, from its comma.
+    `solved` is the label of accuracy; `note` goes on after the number of seeds, from its comma.
     """
     from replication.figures.typeset import seed_count
 

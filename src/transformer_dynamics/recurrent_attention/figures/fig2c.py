@@ -38,7 +38,7 @@ class Fig2c(ConditionsFigure):
 def table(figure: Fig2c, *measured: Measured[MetricJob[Spectrum]]) -> "pd.DataFrame":
     """Return all eigenvalues of each model's own step; `training` is its number of updates.
 
-    `outside` is how many eigenvalues of a model are not in the view.
+    `outside` is the number of eigenvalues of a model that are not in the view.
     """
     import pandas as pd
 

@@ -43,12 +43,7 @@ def accuracy_along_loops(measured: Measured[MetricJob[Accuracy]]) -> "pd.DataFra
 
 
 def subplot_pairs(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes, Axes]]]":
-    """Return pairs of axes for `draw_pair`, all on one scale of accuracy.
-
-    Args:
-        count: number of pairs.
-        height: of the picture, in inches.
-    """
+    """Return pairs of axes for `draw_pair`, on one scale of accuracy; the height is in inches."""
     drawing, [axes] = make_panels(1, 2 * count, height, sharey=True, width_ratios=[1.5, 1] * count)
     return drawing, list(zip(axes[::2], axes[1::2], strict=True))
 
@@ -58,11 +53,8 @@ def draw_pair(
 ) -> None:
     """Draw means over seeds against T on the left, all seeds at the largest T on the right.
 
-    Args:
-        pair: left and right axes.
-        title: of the left axes.
-        curves: name, style and rows of each, of one split. On the right every curve has a
-            column with its name and a bar.
+    Curves, of one split, are name, style and rows of each. On the right every curve has a column
+    with its name and a bar.
     """
     left, right = pair
     for place, (_, style, rows) in enumerate(curves):

@@ -25,11 +25,10 @@ SPLITS = {"test_in": IN, "test_out": OUT}
 
 
 def measure(job: MetricJob[Accuracy], runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
-    """Return the accuracy of every seed.
+    """Return the accuracy of every seed, a mean over boards and draws of the noise.
 
-    Returns:
-        Columns seed, split, loops, solved (share of boards whose blanks are all right) and cells
-        (share of right blanks), both in [0, 1], means over boards and draws of the noise.
+    Columns: seed, split, loops, solved (share of boards whose blanks are all right) and cells
+    (share of right blanks), both in [0, 1].
     """
     (boards,) = data
     model, rows = job.train.model, []
@@ -53,14 +52,9 @@ def measure(job: MetricJob[Accuracy], runs: Iterable[Run], data: Sequence[Boards
 def logits_along_loops(
     model: Model, parameters: Parameters, tokens: Tensor, inputs: Tensor, loops: list[int]
 ) -> Iterator[tuple[int, Tensor]]:
-    """Yield T and the logits [seed, board, S, digits] after T loops.
+    """Yield T, ascending, and the logits [seed, board, S, digits] after T loops.
 
-    Args:
-        model: kind and sizes.
-        parameters: of all seeds, the seed first.
-        tokens: X_0 [seed, board, S, D].
-        inputs: C, of the same shape.
-        loops: T, in any order; they come ascending.
+    X_0 and C are [seed, board, S, D].
     """
     weights = effective_weights(model, parameters)
     along = trajectory(model, parameters, weights, tokens, inputs)

@@ -25,9 +25,8 @@ def measure(
 ) -> pd.DataFrame:
     """Return every exponent of T steps that is not null, or the largest ones, in float64.
 
-    Returns:
-        Columns seed, board, index (from 0, of descending exponents) and exponent; none of a board
-        whose tokens or Jacobians leave the range of float64.
+    Columns: seed, board, index (from 0, of descending exponents) and exponent; none of a board
+    whose tokens or Jacobians leave the range of float64.
     """
     model, rows = job.train.model, []
     for seed, own, inputs, start in seed_starts(job, runs, data):

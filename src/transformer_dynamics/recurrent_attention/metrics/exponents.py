@@ -60,12 +60,10 @@ def measure(job: MetricJob[Exponents], runs: Iterable[Run], data: Sequence[Board
 
     s_i are the singular values of the product of the Jacobians of T steps, which begin at X_0.
 
-    Returns:
-        Columns seed, board, max, leading and nonnull (means of the largest `leading`, and
-        of all that are not null), finite and float32_finite (true if those types can hold them),
-        and long (the largest of `long` steps, by QR; NaN but for each seed's first board).
-        Exponents that float64 cannot hold are NaN; so is `nonnull` where it is estimated and the
-        estimate does not settle.
+    Columns: seed, board, max, leading and nonnull (means of the largest `leading`, and of all that
+    are not null), finite and float32_finite (true if those types can hold them), and long (the
+    largest of `long` steps, by QR; NaN except for each seed's first board). Exponents that float64
+    cannot hold are NaN; so is `nonnull` where it is estimated and the estimate does not settle.
     """
     (boards,) = data
     model, rows = job.train.model, []
@@ -92,14 +90,7 @@ def measure(job: MetricJob[Exponents], runs: Iterable[Run], data: Sequence[Board
 def finite_time_exponents(
     step: Callable[[Tensor], Step[Any]], start: Tensor, loops: int, leading: int
 ) -> BoardExponents:
-    """Return the exponents of T steps.
-
-    Args:
-        step: from tokens to a step with its Jacobian.
-        start: X_0 [S, D].
-        loops: T.
-        leading: number of the largest that are averaged.
-    """
+    """Return the exponents of T = `loops` steps from X_0 [S, D]; `leading` are averaged."""
     steps = trajectory_steps(step, start, loops)
     if not steps[-1].is_finite:
         return BoardExponents(nan, nan, nan, finite=False, float32_finite=False)
@@ -119,14 +110,7 @@ def largest_long_exponents(
 ) -> list[float]:
     """Return the largest exponent of many steps along one board [seed].
 
-    Args:
-        model: kind and sizes.
-        parameters: the seed first.
-        shown: one board.
-        settings: number of steps, and share of them that does not count.
-
-    Returns:
-        NaN where tokens leave the range of float64.
+    It is NaN where tokens leave the range of float64.
     """
     inputs, start = initial_conditions(model, parameters, shown)
     weights = effective_weights(model, parameters)

@@ -53,11 +53,10 @@ def measure(job: MetricJob[Perturbed], runs: Iterable[Run], data: Sequence[Board
 
     W^V and W^O are multiplied alone: of symmetric SA neither W^Q nor the other changes with them.
 
-    Returns:
-        Columns seed, quantity (`eta`, `weights`, `inputs`, `none`), value (of eta, or the factor);
-        max, leading and nonnull, means over boards as in `exponents`, NaN if a board has none;
-        finite and float32_finite, true if all boards are; accuracy in [0, 1], the share of solved
-        boards of the whole split after T steps.
+    Columns: seed, quantity (`eta`, `weights`, `inputs`, `none`), value (of eta, or the factor);
+    max, leading and nonnull, means over boards as in `exponents`, NaN if a board has none; finite
+    and float32_finite, true if all boards are; accuracy in [0, 1], the share of solved boards of
+    the whole split after T steps.
     """
     (boards,) = data
     model, rows = job.train.model, []
@@ -84,13 +83,7 @@ def measure(job: MetricJob[Perturbed], runs: Iterable[Run], data: Sequence[Board
 def changed_models(
     model: Model, parameters: Parameters, settings: Perturbed
 ) -> Iterator[ChangedModel]:
-    """Yield the model as it was trained, then after one change each.
-
-    Args:
-        model: kind and sizes.
-        parameters: of one seed.
-        settings: the changes.
-    """
+    """Yield the model of one seed as it was trained, then after one change each."""
     weights = effective_weights(model, parameters)
     yield ChangedModel(UNCHANGED, 1.0, parameters, weights, 1.0)
     for eta in settings.etas:

@@ -42,11 +42,10 @@ def measure(
 ) -> pd.DataFrame:
     """Return energy, cosine and contributions of every seed, board and iteration, in float64.
 
-    Returns:
-        Columns seed, board, t = 0, 1, ..., cosine (of vec MSA and J vec X), contribution,
-        contribution_P and contribution_P0 (shares of |vec X|^2 in the leading directions of
-        J + J^T, where J is exact, (93) or (94)), pseudo_energy (-Tr(X^T Y)) and quadratic_form
-        (95). Contributions are missing on boards without eigenbases.
+    Columns: seed, board, t = 0, 1, ..., cosine (of vec MSA and J vec X), contribution,
+    contribution_P and contribution_P0 (shares of |vec X|^2 in the leading directions of J + J^T,
+    where J is exact, (93) or (94)), pseudo_energy (-Tr(X^T Y)) and quadratic_form (95).
+    Contributions are missing on boards without eigenbases.
     """
     tables = []
     for seed, own, inputs, start in seed_starts(job, runs, data):

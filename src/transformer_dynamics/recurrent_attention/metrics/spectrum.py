@@ -27,14 +27,12 @@ from transformer_dynamics.recurrent_attention.training.network import final_toke
 def measure(job: MetricJob[Spectrum], runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
     """Return eigenvalues of the step that begins at X_T, also without its normalisation.
 
-    They are all, or those of largest modulus and of largest |imaginary part|.
+    They are all, or those of largest modulus and of largest |imaginary part|. Both steps have the
+    same weights and the same X_T, to which the model's own steps have led. Only ItrSA has a step
+    without normalisation, Id + eta J_MSA.
 
-    Both are of the same weights at the same X_T, to which the model's own steps have led. Only
-    ItrSA has a step without normalisation, Id + eta J_MSA.
-
-    Returns:
-        Columns seed, board, normalised, index (from 0, of descending |lambda|), re and im; none of
-        a board whose tokens leave the range of float64.
+    Columns: seed, board, normalised, index (from 0, of descending |lambda|), re and im; none of a
+    board whose tokens leave the range of float64.
     """
     model, rows = job.train.model, []
     variants = [model]

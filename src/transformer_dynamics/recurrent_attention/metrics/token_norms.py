@@ -18,8 +18,7 @@ def measure(
 ) -> pd.DataFrame:
     """Return the rows of all draws.
 
-    Returns:
-        Of `norms`: columns seed, reading, initialisation, heads, tokens, norm.
+    Columns of `norms`: seed, reading, initialisation, heads, tokens, norm.
     """
     rows = {"norms": _norms, "fingerprint": _fingerprint}[job.metric]
     tables = [rows(job, run.seeds, np.asarray(run.arrays["norms"], np.float64)) for run in runs]

@@ -43,8 +43,7 @@ def run_parameters(
 ) -> dict[str, Tensor]:
     """Return the parameters of all seeds of a run by name, the seed first, on a device.
 
-    Raises:
-        InputError: if the device is not there.
+    Raise InputError if the device is not there.
     """
     there = device(place)
     return {
@@ -86,15 +85,9 @@ def initial_conditions(
     draw: int = 0,
     factor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """Return C and X_0 [..., board, S, D].
+    """Return C, multiplied by `factor`, and X_0 [..., board, S, D] of a draw of the noise.
 
-    Args:
-        model: kind and sizes.
-        parameters: of one seed, or of all, the seed first, which then see the same boards.
-        shown: the boards.
-        split: theirs.
-        draw: of the noise.
-        factor: of C.
+    Parameters are of one seed, or of all, the seed first, which then see the same boards.
     """
     digits = shown.digits.to(parameters["eta"].device).expand(*parameters["eta"].shape, -1, -1)
     noise = initial_noise(split, draw, shown, model).to(parameters["eta"])
@@ -115,15 +108,7 @@ def seed_starts(
 def trajectory(
     model: Model, parameters: Parameters, weights: Weights, tokens: Tensor, inputs: Tensor
 ) -> Iterator[Tensor]:
-    """Yield X_0, X_1, ..., without an end.
-
-    Args:
-        model: kind and sizes.
-        parameters: of one seed, or of all.
-        weights: of attention.
-        tokens: X_0 [..., board, S, D].
-        inputs: C, of the same shape.
-    """
+    """Yield X_0, X_1, ... [..., board, S, D] without an end; inputs are C, of the same shape."""
     while True:
         yield tokens
         tokens = next_tokens(model, parameters, weights, tokens, inputs)
@@ -132,9 +117,7 @@ def trajectory(
 def solved_shares(logits: Tensor, boards: BoardTensors) -> tuple[Tensor, Tensor]:
     """Return the share of boards whose blanks are all right, and of right blanks [seed].
 
-    Args:
-        logits: [seed, board, S, digits]; where they are not finite, they predict nothing.
-        boards: the boards.
+    Logits [seed, board, S, digits] that are not finite predict nothing.
     """
     logits = logits.cpu()
     is_right = (logits.argmax(dim=-1) + 1 == boards.solutions) & logits.isfinite().all(dim=-1)

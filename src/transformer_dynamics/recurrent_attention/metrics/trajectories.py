@@ -35,10 +35,9 @@ def measure(
     All are on one board. After `warm_up` steps from X_0 normal noise is added to the tokens, and
     nothing else.
 
-    Returns:
-        Columns seed, kind (`original`, `spread`, `small`), run (0 of the original), t (steps after
-        the perturbation), distance (|X - X_original|_1 over all entries of the board) and
-        coordinate (the first channel of the first token).
+    Columns: seed, kind (`original`, `spread`, `small`), run (0 of the original), t (steps after the
+    perturbation), distance (|X - X_original|_1 over all entries of the board) and coordinate (the
+    first channel of the first token).
     """
     (boards,) = data
     shown = select_boards(boards, SPLIT, 1)

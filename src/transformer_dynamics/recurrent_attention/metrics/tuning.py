@@ -23,9 +23,8 @@ SPLIT = "valid_out"
 def measure(job: TuningJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
     """Return the accuracy of every candidate out of distribution, or their fingerprints.
 
-    Returns:
-        Columns condition, quantity, value, seed, loops, solved and cells, see `accuracy`; of the
-        fingerprint candidate, seed, digest, loss and eta, see `fingerprint`.
+    Columns: condition, quantity, value, seed, loops, solved and cells, see `accuracy`; of the
+    fingerprint candidate, seed, digest, loss and eta, see `fingerprint`.
     """
     if job.metric == "fingerprint":
         rows = [fingerprint_rows(run).assign(candidate=run.name) for run in runs]

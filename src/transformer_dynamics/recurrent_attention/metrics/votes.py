@@ -43,9 +43,8 @@ class Ballots(NamedTuple):
 def measure(job: MetricJob[Votes], runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
     """Return the accuracy of every seed by every rule.
 
-    Returns:
-        Columns seed, rule (see `solved_by_rule`) and solved, the share of boards whose
-        blanks are all right, in [0, 1].
+    Columns: seed, rule (see `solved_by_rule`) and solved, the share of boards whose blanks are all
+    right, in [0, 1].
     """
     (boards,) = data
     shown = select_boards(boards, SPLIT, job.settings.boards)

@@ -18,10 +18,9 @@ from transformer_dynamics.recurrent_attention.theory.recurrence import effective
 def measure(job: WeightsJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
     """Return norms and symmetries of every seed, in float64.
 
-    Returns:
-        Columns seed; gamma_norm and gamma_max, |gamma|_2 and max_j |gamma_j| (NaN without gamma);
-        eta; asymmetry and asymmetry_of_heads, see `asymmetry`; and sigma_query, sigma_key,
-        sigma_value and sigma_output, the largest singular values of W^Q, W^K, W^V and W^O.
+    Columns: seed; gamma_norm and gamma_max, |gamma|_2 and max_j |gamma_j| (NaN without gamma); eta;
+    asymmetry and asymmetry_of_heads, see `asymmetry`; and sigma_query, sigma_key, sigma_value and
+    sigma_output, the largest singular values of W^Q, W^K, W^V and W^O.
     """
     tables = []
     for run in runs:
@@ -33,12 +32,7 @@ def measure(job: WeightsJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.
 
 
 def weight_norms(model: Model, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the columns of `measure` but the seed, [seed] each.
-
-    Args:
-        model: kind and sizes.
-        parameters: of all seeds, the seed first.
-    """
+    """Return the columns of `measure` except the seed, [seed] each."""
     weights, eta = effective_weights(model, parameters), parameters["eta"]
     gamma = parameters.get("gamma", torch.full((len(eta), 1), torch.nan).to(eta))
     sigma = zip(Weights._fields, weights, strict=True)
@@ -55,12 +49,8 @@ def weight_norms(model: Model, parameters: Mapping[str, Tensor]) -> dict[str, Te
 def asymmetry(weights: Weights, heads: int) -> Tensor:
     """Return |M - M^T|_F over |M|_F [seed], with squares summed over M = W^V_h W^O_h.
 
-    With one head M is the whole W^V W^O, which R_E makes symmetric; with H heads it is that of
-    each head, which R_E does not tie. The ratio lies between 0 (symmetric) and 2 (anti-symmetric).
-
-    Args:
-        weights: with the seed first.
-        heads: number of parts that W^V and W^O are cut into.
+    With one head M is the whole W^V W^O, which R_E makes symmetric; with H heads it is that of each
+    head, which R_E does not tie. The ratio lies between 0 (symmetric) and 2 (anti-symmetric).
     """
     products = value_output_matrices(weights, heads)
     gap = products - products.mT

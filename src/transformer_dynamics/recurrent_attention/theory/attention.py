@@ -25,12 +25,7 @@ class Weights(NamedTuple):
 
 
 def project_tokens(tokens: Tensor, weight: Tensor) -> Tensor:
-    """Return X W, by one product per matrix.
-
-    Args:
-        tokens: X [..., *, S, D].
-        weight: W [..., D, E].
-    """
+    """Return X W of tokens [..., *, S, D] and weights [..., D, E], by one product per matrix."""
     lead = weight.ndim - 2
     return (tokens.flatten(lead, -2) @ weight).reshape(*tokens.shape[:-1], weight.shape[-1])
 

@@ -68,10 +68,8 @@ def large_step_bound(
     """Return |J|_2 <= max|gamma| (1 + eta |J_MSA|_2)/(eta e - max|gamma|), if |DX_i| >= e.
 
     The bound tends to max|gamma| |J_MSA|_2/e for eta -> infinity. R of Proposition 5.1 is at least
-    its denominator as X is an output of RMSNorm, so that no token is longer than max|gamma|.
-
-    Raises:
-        InputError: if eta is not above max|gamma|/e, where the bound says nothing.
+    its denominator as X is an output of RMSNorm, so that no token is longer than max|gamma|. Raise
+    InputError if eta is not above max|gamma|/e, where the bound says nothing.
     """
     eta, largest = parameters["eta"], parameters["gamma"].abs().amax(dim=-1)
     least = shortest_length(drive(model, weights, tokens, inputs))
@@ -99,17 +97,10 @@ def attention_bound(
 ) -> NormAndBound:
     """Return |J_MSA|_2 <= sum_h sqrt3 |W^O_h| |W^V_h| sqrt(q_h r^4 (S+1) + S), if |x_i| <= r.
 
-    As printed (Eq. 15 of the first version, after Castin et al.) q_h = |beta W^Q_h W^K_h^T|_2,
+    If `printed` (Eq. 15 of the first version, after Castin et al.) q_h = |beta W^Q_h W^K_h^T|_2,
     which is false (erratum E2); with its square it is true: the parts of the Jacobian through the
     value, the query and the key are at most sqrt S, q r^2 and q r^2 sqrt S with the unsquared norm
     q, and (u + v + w)^2 <= 3 (u^2 + v^2 + w^2).
-
-    Args:
-        tokens: [..., S, D].
-        weights: of attention.
-        heads: H.
-        beta: inverse temperature.
-        printed: true for the bound as printed.
     """
     radius = torch.linalg.vector_norm(tokens, dim=-1).amax(dim=-1).unsqueeze(-1)
     coupled = beta * spectral_norm(score_matrices(weights, heads))

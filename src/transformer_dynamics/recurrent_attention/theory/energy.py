@@ -90,11 +90,8 @@ def energy(tokens: Floats, attention: Attention) -> Floats:
 def energy_gradient(tokens: Floats, attention: Attention, *, printed: bool = False) -> Floats:
     """Return dE/dx_i in closed form [..., S, D].
 
-    Args:
-        tokens: [..., S, D].
-        attention: weights.
-        printed: whether the second sum has the weight w_hij, too, as in the proofs, instead of
-            w_hji. The proofs also drop beta, which is kept here.
+    If `printed`, the second sum has the weight w_hij, too, as in the proofs, instead of w_hji. The
+    proofs also drop beta, which is kept here.
     """
     w = attention_weights(tokens, attention)
     x = tokens[..., None, :, :]
@@ -137,14 +134,10 @@ def corrected_energy_rate(tokens: Floats, attention: Attention) -> Floats:
 
 
 def integrate_flow(start: State, until: float, step: float = STEP) -> Path:
-    """Integrate a flow with the classical Runge-Kutta method of order 4.
+    """Integrate a flow with the classical Runge-Kutta method of order 4, by steps dt = `step`.
 
-    On the sphere tokens are normalised after every step.
-
-    Args:
-        start: tokens and weights.
-        until: last time, the nearest multiple of `step`.
-        step: dt.
+    The last time is the multiple of dt nearest to `until`. On the sphere tokens are normalised
+    after every step.
     """
     states = [start.tokens]
     for _ in range(round(until / step)):
@@ -183,8 +176,7 @@ def attention_of_scores(scores: Floats, beta: float, *, on_sphere: bool) -> Atte
 def counterexample_k1(scale: float = 1) -> State:
     """Return K1, a counterexample to Proposition 4.1: two unit tokens in the plane, D = 2, H = 1.
 
-    Args:
-        scale: factor of A, and so of W^V.
+    `scale` multiplies A, and so W^V.
     """
     scores = scale * np.array([[[0.0, 2.0], [-1.0, 0.0]]])
     tokens = np.array([[-1.0, 0.0], [0.8, 0.6]])
@@ -194,8 +186,7 @@ def counterexample_k1(scale: float = 1) -> State:
 def counterexample_k2(heads: int = 1) -> State:
     """Return K2, a counterexample to Proposition 4.2: two tokens, D = 2 H, A_h = e_{2h-1} e_{2h}^T.
 
-    Args:
-        heads: H; tokens are padded by zeros, so that heads after the first do nothing.
+    Tokens are padded by zeros, so that heads after the first do nothing.
     """
     scores = np.zeros((heads, 2 * heads, 2 * heads))
     head = np.arange(heads)
@@ -206,17 +197,11 @@ def counterexample_k2(heads: int = 1) -> State:
 
 
 def random_single_head(seeds: range, scale: float, share: float) -> State:
-    """Draw unit tokens and A = s (K + e S) of one head, independent for every seed.
+    """Draw unit tokens and A = s (K + e S) of one head, s = `scale`, e = `share`, for every seed.
 
-    K is the antisymmetric part of a matrix of independent N(0, 1), S the symmetric part of another.
-
-    Args:
-        seeds: N of them.
-        scale: s.
-        share: e; `symmetrise_scores` leaves s e S of A.
-
-    Returns:
-        Tokens [N, S, D] and weights [N, 1, D, D], beta = 1/sqrt(D).
+    K is the antisymmetric part of a matrix of independent N(0, 1), S the symmetric part of another;
+    `symmetrise_scores` leaves s e S of A. Of N seeds, tokens are [N, S, D] and weights
+    [N, 1, D, D], beta = 1/sqrt(D).
     """
     draws = [generator(seed, "energy of one head") for seed in seeds]
     tokens = _unit_vectors(np.stack([draw.standard_normal((TOKENS, WIDTH)) for draw in draws]))
@@ -228,14 +213,8 @@ def random_single_head(seeds: range, scale: float, share: float) -> State:
 def random_heads(seeds: range, heads: int) -> State:
     """Draw Gaussian tokens and A_h = U_1h U_2h^T as in Proposition 4.2, independent for every seed.
 
-    All U_kh in R^{D x D/(2H)} together are the columns of one orthogonal matrix.
-
-    Args:
-        seeds: N of them.
-        heads: H, such that 2 H divides D.
-
-    Returns:
-        Tokens [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
+    All U_kh in R^{D x D/(2H)} together are the columns of one orthogonal matrix; 2 H must divide D.
+    Of N seeds, tokens are [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
     """
     tokens, factors = _draw_orthogonal(seeds, 2 * heads)
     first, second = factors[:, :heads], factors[:, heads:]
@@ -245,16 +224,10 @@ def random_heads(seeds: range, heads: int) -> State:
 
 
 def random_symmetric_heads(seeds: range, heads: int) -> State:
-    """Draw Gaussian tokens and symmetric A_h = U_h diag(d_h) U_h^T, d_h of N(0, 1).
+    """Draw Gaussian tokens and symmetric A_h = U_h diag(d_h) U_h^T, d_h of N(0, 1), for every seed.
 
-    A_h A_h' = 0 for different heads. Seeds are independent.
-
-    Args:
-        seeds: N of them.
-        heads: H, which divides D.
-
-    Returns:
-        Tokens [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
+    A_h A_h' = 0 for different heads; H must divide D. Of N seeds, tokens are [N, S, D] and weights
+    [N, H, D, D], beta = 1/sqrt(D/H).
     """
     tokens, factors = _draw_orthogonal(seeds, heads)
     shape = heads, 1, WIDTH // heads

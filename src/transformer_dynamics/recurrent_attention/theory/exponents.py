@@ -26,15 +26,9 @@ Map = Callable[[Tensor], Tensor]
 def trajectory_steps(
     step: Callable[[Tensor], Step[Matrix]], start: Tensor, loops: int
 ) -> list[Step[Matrix]]:
-    """Return the steps of a trajectory; it ends with the first that is not finite.
+    """Return the steps of a trajectory from X(0) [..., S, D]; the first not finite is the last.
 
-    Args:
-        step: of tokens [..., S, D], such as a partial `step_with_jacobian`.
-        start: [..., S, D] X(0), normalised if the model's tokens are.
-        loops: T.
-
-    Raises:
-        InputError: if there is no step.
+    X(0) is normalised if the model's tokens are. Raise InputError if there is no step.
     """
     if loops < 1:
         raise InputError(f"exponents need at least one step, got {loops}")
@@ -48,15 +42,10 @@ def mean_exponent(steps: Sequence[Step[Tensor]]) -> Tensor:
     """Return the mean of the exponents that are not null [...].
 
     Their sum is that of the log-volumes by which each step maps the tangent space that the step
-    before leads to; for the first that is the complement of its null space. If L spans what is
-    normal to the image of J, and B what is normal to the space it starts from, then log |det| of J
-    between the two is log |det(J + L B^T)|, whose blocks are triangular in these bases.
-
-    Args:
-        steps: of a trajectory; the last two axes of a Jacobian are n and n, of normals n and B.
-
-    Returns:
-        [...], -inf if a step loses more than its null directions.
+    before leads to; for the first that is the complement of its null space. If L [n, B] spans the
+    normals to the image of J [n, n], and B the normals to the space it starts from, then log |det|
+    of J between the two is log |det(J + L B^T)|, whose blocks are triangular in these bases. The
+    mean is -inf if a step loses more than its null directions.
     """
     total = steps[0].jacobian.new_zeros(steps[0].jacobian.shape[:-2])
     outside = null_space(steps[0])
@@ -67,22 +56,13 @@ def mean_exponent(steps: Sequence[Step[Tensor]]) -> Tensor:
 
 
 def leading_exponents(steps: Sequence[Step[Any]], count: int, *, tolerance: float = 1e-6) -> Tensor:
-    """Return the largest exponents, by block Lanczos iteration with thin products of the steps.
+    """Return the largest exponents [..., count], descending, by block Lanczos iteration.
 
-    From below, the singular values of M V approach those of M = J_T ... J_1, V an orthonormal basis
-    of the blocks V_1, M^T M V_1, and so on. In float64 an exponent that is less than the largest by
-    36/T is lost in round-off, see `exponent_spectrum`.
-
-    Args:
-        steps: of a trajectory.
-        count: number of exponents, at most n.
-        tolerance: stop when a block raises none of them by more.
-
-    Returns:
-        [..., count] descending.
-
-    Raises:
-        InputError: if there are fewer exponents than asked for.
+    The steps are multiplied as thin products. From below, the singular values of M V approach those
+    of M = J_T ... J_1, V an orthonormal basis of the blocks V_1, M^T M V_1, and so on, until a
+    block raises none by more than `tolerance`. In float64 an exponent that is less than the largest
+    by 36/T is lost in round-off, see `exponent_spectrum`. Raise InputError if there are fewer
+    exponents than asked for.
     """
     matrices = [step.jacobian for step in steps]
     size = steps[0].tokens.shape[-2:].numel()
@@ -110,15 +90,11 @@ def leading_exponents(steps: Sequence[Step[Any]], count: int, *, tolerance: floa
 def exponent_spectrum(steps: Sequence[Step[Tensor]]) -> Floats:
     """Return all exponents that are not null, descending, each to full precision [n - B].
 
-    A product of matrices loses what lies 16 digits below its largest singular value. So it is kept
+    A product of matrices loses the part 16 digits below its largest singular value. So it is kept
     as Q D R, Q orthonormal, D diagonal and R well-conditioned, by QR with pivots after every step,
-    and the singular values of D R are found by Jacobi's method, which is accurate to each.
-
-    Args:
-        steps: of a trajectory without leading axes; their matrices are in float64.
-
-    Raises:
-        InputError: if the last decomposition fails, as it does for numbers that are not finite.
+    and the singular values of D R are found by Jacobi's method, which is accurate to each. Steps
+    have no leading axes, and are in float64. Raise InputError if the last decomposition fails, as
+    it does for numbers that are not finite.
     """
     nulls = steps[0].normals.shape[-1]
     size = steps[0].jacobian.shape[-1]
@@ -146,20 +122,10 @@ def exponent_spectrum(steps: Sequence[Step[Tensor]]) -> Floats:
 def long_time_exponents(
     step: Map, start: Tensor, loops: int, count: int, *, skipped: int
 ) -> Tensor:
-    """Return exponents from the growth of a frame that every step makes orthonormal again.
+    """Return exponents [..., count] by the growth of a frame that every step makes orthonormal.
 
     They tend to the leading exponents for T -> infinity and differ from them at small T. The first
-    steps turn the frame and are not counted.
-
-    Args:
-        step: from tokens to tokens.
-        start: [..., S, D] X(0).
-        loops: T.
-        count: number of exponents.
-        skipped: steps that are not counted, fewer than T.
-
-    Returns:
-        [..., count] of the other steps.
+    `skipped` steps from X(0) [..., S, D] turn the frame and are not counted.
     """
     shape = start.shape[-2:]
     frame = _initial_frame(start, count)
@@ -183,14 +149,10 @@ def _image_exponents(image: Tensor, log_scale: Tensor, count: int, loops: int) -
 
 
 def linear_maps(function: Map, at: Tensor) -> tuple[Map, Map]:
-    """Return the maps v -> J v and u -> J^T u, J the Jacobian of a function at a point.
+    """Return v -> J v and u -> J^T u, J the Jacobian of a function of tokens at [..., S, D].
 
     The first is the transpose of the second, so that backward derivatives are enough: PyTorch's
-    forward ones warn of what they are made with, and know fewer operations.
-
-    Args:
-        function: of tokens [..., S, D].
-        at: [..., S, D].
+    forward ones warn of their own parts, and know fewer operations.
     """
     value, pull = vjp(function, at)[:2]
     push = vjp(lambda direction: pull(direction)[0], torch.zeros_like(value))[1]

@@ -94,15 +94,10 @@ def attention_jacobian(tokens: Tensor, weights: Weights, heads: int, beta: float
 
 
 def normalisation_jacobian(tokens: Tensor, block: int, gamma: Tensor | None = None) -> Tensor:
-    """Return diag(gamma) (Id - y y^T/|y|^2)/|y| of every block y (Lemma A.3).
+    """Return diag(gamma) (Id - y y^T/|y|^2)/|y| of every block y of Y [..., S, D] (Lemma A.3).
 
-    Args:
-        tokens: Y [..., S, D].
-        block: N.
-        gamma: [..., D]; by default ones.
-
-    Returns:
-        [..., S D/N, N, N] the diagonal blocks; all others are zero.
+    These are the diagonal blocks [..., S D/N, N, N]; all others are zero. gamma [..., D] is ones by
+    default.
     """
     blocks = split_blocks(tokens, block)
     length: Tensor = torch.linalg.vector_norm(blocks, dim=-1, keepdim=True)
@@ -125,12 +120,8 @@ def step_with_jacobian(
 ) -> Step[Tensor]:
     """Return one step, that of `recurrence.next_tokens`, with its Jacobian.
 
-    Args:
-        model: kind, sizes and normalisation.
-        parameters: `eta` [...], and `gamma` [..., D], `omega` [...] or `omegas` [..., D/2].
-        weights: the matrices of attention.
-        tokens: X [..., S, D].
-        inputs: C, of the same shape.
+    Tokens X and inputs C are [..., S, D]; parameters are `eta` [...], and `gamma` [..., D], `omega`
+    [...] or `omegas` [..., D/2].
     """
     change = attention_jacobian(tokens, weights, model.heads, inverse_temperature(model))
     if model.kind != "itrsa":
@@ -154,13 +145,8 @@ def normalised_step(
 ) -> Step[Tensor]:
     """Return diag(gamma) Pi(Y) (5)-(6) with its Jacobian.
 
-    The image of the Jacobian is normal to y/gamma in every block y.
-
-    Args:
-        ahead: Y [..., S, D].
-        jacobian: dY/dX [..., S D, S D].
-        block: N.
-        gamma: [..., D]; by default ones.
+    The image of the Jacobian is normal to y/gamma in every block y of Y [..., S, D]. The Jacobian
+    dY/dX is [..., S D, S D]; gamma [..., D] is ones by default.
     """
     scale = torch.ones_like(ahead[..., :1, :]) if gamma is None else gamma.unsqueeze(-2)
     # A division by gamma: a channel whose gamma is 0 would be null, too, and is not counted.

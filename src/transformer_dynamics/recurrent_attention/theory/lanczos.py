@@ -25,15 +25,10 @@ class Tridiagonal(NamedTuple):
 
 
 def lanczos(square: Map, start: Tensor, most: int) -> Iterator[Tridiagonal]:
-    """Yield the tridiagonal matrix of a symmetric map after every iteration.
+    """Yield the tridiagonal matrix of a symmetric map v -> A v after every iteration.
 
-    Every vector is made normal to all before, twice. The last one spans, with the others, all that
-    the map makes of the start.
-
-    Args:
-        square: v -> A v.
-        start: a vector of any shape.
-        most: number of iterations.
+    Every vector is made normal to all before, twice. The last one spans, with the others, all
+    images of the start, which may have any shape.
     """
     basis = (start / torch.linalg.vector_norm(start)).flatten().unsqueeze(0)
     diagonal: list[float] = []
@@ -52,18 +47,12 @@ def lanczos(square: Map, start: Tensor, most: int) -> Iterator[Tridiagonal]:
 def largest_singular_value(
     push: Map, pull: Map, start: Tensor, tolerance: float = 1e-6, most: int = 500
 ) -> float:
-    """Return s by Lanczos iteration on J^T J.
+    """Return s of the maps v -> J v and u -> J^T u, by Lanczos iteration on J^T J.
 
-    Args:
-        push: v -> J v.
-        pull: u -> J^T u.
-        start: a vector of any shape, which decides nothing but the number of iterations.
-        tolerance: it ends when |J^T J v - s^2 v| <= tolerance s^2, so that J has a singular value
-            whose square is as near to s^2; s^2 itself is far nearer, to second order.
-        most: number of iterations.
-
-    Raises:
-        InputError: if it takes more iterations, or meets what is not finite.
+    It ends when |J^T J v - s^2 v| <= tolerance s^2, so that J has a singular value whose square is
+    as near to s^2; s^2 itself is far nearer, to second order. The start, of any shape, decides only
+    the number of iterations. Raise InputError if it takes more than `most` iterations, or meets
+    numbers that are not finite.
     """
     for diagonal, beside, length in lanczos(lambda vector: pull(push(vector)), start, most):
         if not np.isfinite(diagonal[-1]):

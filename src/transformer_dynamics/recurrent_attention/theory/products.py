@@ -100,11 +100,7 @@ def jacobian_step(
 ) -> Callable[[Tensor], Step[Any]]:
     """Return the step of a model with its Jacobian: as products where matrices would not fit.
 
-    Args:
-        model: kind, sizes and normalisation.
-        parameters: of one model.
-        weights: `effective_weights` of these.
-        inputs: C [S, D].
+    Weights are the `effective_weights` of the parameters of one model; inputs are C [S, D].
     """
     is_small = inputs.numel() <= MOST_ROWS
     step = step_with_jacobian if is_small else step_by_products
@@ -138,9 +134,6 @@ def mean_exponent(steps: Sequence[Step[Products]]) -> tuple[float, float]:
     of a later one, with B the normals of the step before, log det(M M^T)/2 of M = J + L B^T, see
     `exponents.mean_exponent`. Log-determinants are traces of logarithms, each the mean over random
     vectors of a Gauss quadrature by Lanczos (Ubaru, Chen and Saad, SIAM J. Matrix Anal. 38, 2017).
-
-    Args:
-        steps: of a trajectory.
     """
     size, nulls = len(steps[0].jacobian.like), len(steps[0].normals)
     squares = [partial(_first_square, steps[0])]
@@ -156,16 +149,9 @@ def mean_exponent(steps: Sequence[Step[Products]]) -> tuple[float, float]:
 def largest_eigenvalues(jacobian: Products, count: int) -> NDArray[np.complex128]:
     """Return eigenvalues of largest modulus, then those of largest |imaginary part|, by Arnoldi.
 
-    Args:
-        jacobian: J.
-        count: number of each kind.
-
-    Returns:
-        [at most 2 (count + 1)]; those that are of both kinds, once. The conjugate of the last one
-            of a kind may lack.
-
-    Raises:
-        InputError: if the iteration does not find them.
+    There are `count` of each kind, at most 2 (count + 1) in all; those of both kinds come once. The
+    conjugate of the last one of a kind may lack. Raise InputError if the iteration does not find
+    them.
     """
     start = _signs(jacobian.like, 0).cpu().numpy()
     operator = LinearOperator(jacobian.shape, matvec=jacobian.on_vectors(), dtype=np.float64)
@@ -185,12 +171,8 @@ def largest_eigenvalues(jacobian: Products, count: int) -> NDArray[np.complex128
 def leading_directions(jacobian: Products, share: float) -> Tensor:
     """Return orthonormal eigenvectors of the largest eigenvalues of J + J^T [n, K], by Lanczos.
 
-    Args:
-        jacobian: J.
-        share: K as a part of all n directions, rounded down.
-
-    Raises:
-        InputError: if so small a share of so few directions is none, or the iteration fails.
+    K is a share of all n directions, rounded down. Raise InputError if it is 0, or the iteration
+    fails.
     """
     size = len(jacobian.like)
     push, pull = jacobian.on_vectors(), jacobian.mT.on_vectors()

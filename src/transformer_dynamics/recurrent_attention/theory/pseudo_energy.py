@@ -76,12 +76,7 @@ def frozen_jacobian(shares: Tensor, mixed: Tensor) -> Tensor:
 def leading_directions(jacobian: Tensor, share: float) -> Tensor:
     """Return orthonormal eigenvectors of the largest eigenvalues of S = J + J^T [S D, K].
 
-    Args:
-        jacobian: J [S D, S D].
-        share: K as a part of all S D directions, rounded down.
-
-    Raises:
-        InputError: if so small a share of so few directions is none.
+    K is a share of all S D directions, rounded down. Raise InputError if it is 0.
     """
     size = len(jacobian)
     count = count_directions(share, size)
@@ -92,11 +87,7 @@ def leading_directions(jacobian: Tensor, share: float) -> Tensor:
 
 
 def count_directions(share: float, size: int) -> int:
-    """Return a share of some directions as their number, rounded down.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """Return a share of directions as their number, rounded down; raise InputError if it is 0."""
     # Rounding of a share such as .29 of 100 must not lose a direction.
     count = floor(share * size + 1e-9)
     if count < 1:
@@ -105,14 +96,9 @@ def count_directions(share: float, size: int) -> int:
 
 
 def contribution(tokens: Tensor, basis: Tensor) -> float:
-    """Return the share of |vec X|^2 in the span of some directions.
+    """Return the share of |vec X|^2 in the span of some directions, an orthonormal basis [S D, K].
 
-    Args:
-        tokens: X [S, D].
-        basis: [S D, K], orthonormal.
-
-    Returns:
-        In [0, 1]. Of a vector that may point anywhere it is K/(S D) on average.
+    Of a vector that may point anywhere it is K/(S D) on average.
     """
     vector = tokens.flatten()
     return float((vector @ basis).square().sum() / vector.square().sum())

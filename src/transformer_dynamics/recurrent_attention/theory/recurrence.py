@@ -54,18 +54,13 @@ def _orthogonal_matrix(parameters: Parameters, name: str) -> Tensor:
 def next_tokens(
     model: Model, parameters: Parameters, weights: Weights, tokens: Tensor, inputs: Tensor
 ) -> Tensor:
-    """Return X' of one iteration.
+    """Return X' of one iteration, from X and C [..., board, S, D].
 
     * ItrSA (9): RMSNorm(X + eta (C + MSA(X))), without normalisation just the argument;
     * AKOrN (7)-(8): Pi(X + eta (Omg(X) + Proj_X(C + MSA(X))));
     * symmetric SA: Pi(X + eta Proj_X(C + SA(X))).
 
-    Args:
-        model: kind, N and normalisation.
-        parameters: with the leading axes of the tokens.
-        weights: `effective_weights` of these.
-        tokens: X [..., board, S, D].
-        inputs: C, of the same shape.
+    Parameters have the leading axes of the tokens; weights are `effective_weights` of these.
     """
     change = drive(model, weights, tokens, inputs)
     if model.kind != "itrsa":

@@ -20,12 +20,9 @@ def rotation_matrix(frequencies: Tensor) -> Tensor:
 
 
 def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float) -> Step[Tensor]:
-    """Return X' = Pi(X + eta Omega X) of one oscillator of dimension D = 2K.
+    """Return X' = Pi(X + eta Omega X) [..., 1, D] of one oscillator of dimension D = 2K.
 
-    Args:
-        tokens: [..., 1, D].
-        frequencies: [K] omega of every plane.
-        eta: size of a step.
+    `frequencies` are omega of every plane [K].
     """
     width = tokens.shape[-1]
     linear = torch.eye(width).to(tokens) + eta * rotation_matrix(frequencies)
@@ -42,15 +39,9 @@ def spectral_radius(matrix: Tensor) -> Tensor:
 def plane_eigenvalue(eta: float, omega: float, mean_square: float | None = None) -> complex:
     """Return the eigenvalue of positive imaginary part of a plane that does not see x.
 
-    Args:
-        eta: size of a step.
-        omega: the plane's own.
-        mean_square: sum over planes of omega_k^2 |x_k|^2, which is omega_1^2 for an x that lies in
-            the first plane; without it there is no normalisation.
-
-    Returns:
-        (1 + i eta omega)/sqrt(1 + eta^2 sum_k omega_k^2 |x_k|^2), without the root if there is no
-        normalisation.
+    It is (1 + i eta omega)/sqrt(1 + eta^2 sum_k omega_k^2 |x_k|^2), where the sum over planes,
+    `mean_square`, is omega_1^2 for an x in the first plane; without it there is no normalisation
+    and no root.
     """
     length = 1.0 if mean_square is None else (1 + eta**2 * mean_square) ** 0.5
     return complex(1, eta * omega) / length

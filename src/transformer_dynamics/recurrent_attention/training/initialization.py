@@ -14,17 +14,12 @@ FROZEN = ("value_start", "output_start", "basis_start")
 
 
 def initial_parameters(model: Network, digits: int, seed: int) -> Mapping[str, NDArray[np.float32]]:
-    """Return the parameters of one seed by name.
+    """Return the parameters of one seed by name; `digits` is the number of digits.
 
     Matrices W [in, out] are uniform within a bound, `model.matrices`; embeddings and positions have
     entries of the standard deviation `model.embedding`, or 1/sqrt(D), so that tokens have norms of
-    about 1; eta, gamma and omega are those of the model; orthogonal matrices are uniform. What a
-    model lacks is drawn all the same, so that all else is as in the others.
-
-    Args:
-        model: kind, sizes and scales.
-        digits: number of digits, which is that of rows and of columns.
-        seed: of the run.
+    about 1; eta, gamma and omega are those of the model; orthogonal matrices are uniform.
+    Parameters that a model lacks are drawn all the same, so that all else is as in the others.
     """
     random, width = generator(seed, "initialization"), model.width
     scale = width**-0.5 if model.embedding is None else model.embedding

@@ -35,15 +35,8 @@ def train(
 ) -> dict[str, NDArray[Any]]:
     """Train all seeds at once; an interrupted run goes on where it was.
 
-    Args:
-        job: the condition.
-        seeds: of the runs.
-        data: the boards.
-        checkpoint: keeps the state of training.
-
-    Returns:
-        Parameters by name, the seed first, averaged along training if the job says so; `losses`
-        [seed, updates / `loss_window`], means in nats.
+    Return parameters by name, the seed first, averaged along training if the job says so; `losses`
+    [seed, updates / `loss_window`] are means in nats.
     """
     (boards,), every = data, job.training.loss_window
     kept = checkpoint.read()
@@ -72,12 +65,6 @@ def run_updates(job: TrainJob, seeds: list[int], boards: Boards, state: State) -
 
     Boards and noise of an update are drawn from the seed and the number of the update, so that a
     run which goes on from a kept state gives the same bits.
-
-    Args:
-        job: the condition.
-        seeds: of the runs.
-        boards: as `data.boards.sample` returns them.
-        state: initial or restored.
     """
     trained = state.trained_parameters()
     while (update := len(state.losses)) < job.updates:

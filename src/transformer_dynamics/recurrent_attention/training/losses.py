@@ -11,13 +11,9 @@ from transformer_dynamics.recurrent_attention.theory.recurrence import effective
 
 
 def cross_entropy(job: TrainJob, logits: Tensor, digits: Tensor, solutions: Tensor) -> Tensor:
-    """Return the mean over cells of all boards of every seed, or over blanks [seed], in nats.
+    """Return the mean over all cells of the boards of every seed, or over blanks [seed], in nats.
 
-    Args:
-        job: names the cells that count.
-        logits: [seed, board, S, digits].
-        digits: givens, 0 on blanks [seed, board, S].
-        solutions: [seed, board, S].
+    Logits are [seed, board, S, digits], givens (0 on blanks) and solutions [seed, board, S].
     """
     logs = torch.log_softmax(logits, dim=-1)
     right = logs.gather(-1, (solutions - 1).unsqueeze(-1)).squeeze(-1)

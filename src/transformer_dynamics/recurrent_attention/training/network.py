@@ -21,14 +21,9 @@ from transformer_dynamics.recurrent_attention.theory.recurrence import (
 def forward_logits(
     model: Model, parameters: Parameters, digits: Tensor, noise: Tensor, loops: int
 ) -> Tensor:
-    """Return the logits of the whole forward pass [..., board, S, digits].
+    """Return the logits of the whole forward pass of T = `loops` [..., board, S, digits].
 
-    Args:
-        model: kind, sizes and normalisation.
-        parameters: of one run, or with the axis of seeds first.
-        digits: givens, 0 on blanks [..., board, S].
-        noise: of blanks [..., board, S, D].
-        loops: T.
+    Givens are [..., board, S], 0 on blanks; the noise of blanks is [..., board, S, D].
     """
     inputs = embed_digits(parameters, digits)
     tokens = initial_tokens(model, parameters, inputs, digits == 0, noise)
@@ -36,14 +31,10 @@ def forward_logits(
 
 
 def embed_digits(parameters: Parameters, digits: Tensor) -> Tensor:
-    """Return C = embedding of the digit (0 on blanks) + position, if there are positions.
+    """Return C = embedding of the digit (0 on blanks) + position, if any [..., board, S, D].
 
-    Args:
-        parameters: with `embedding` [..., digits + 1, D], and maybe `positions` [..., S, D].
-        digits: integers [..., board, S].
-
-    Returns:
-        [..., board, S, D].
+    Digits are integers [..., board, S], parameters `embedding` [..., digits + 1, D] and `positions`
+    [..., S, D].
     """
     table, places = parameters["embedding"], parameters.get("positions")
     if table.ndim == 2:
@@ -56,15 +47,7 @@ def embed_digits(parameters: Parameters, digits: Tensor) -> Tensor:
 def initial_tokens(
     model: Model, parameters: Parameters, inputs: Tensor, blank: Tensor, noise: Tensor
 ) -> Tensor:
-    """Return X_0: C on givens and noise on blanks, normalised.
-
-    Args:
-        model: kind, N and normalisation.
-        parameters: with gamma.
-        inputs: C [..., board, S, D].
-        blank: true where no digit is given [..., board, S].
-        noise: of the shape of C.
-    """
+    """Return X_0 [..., board, S, D]: C on givens and noise on blanks, normalised."""
     return normalise_tokens(model, parameters, torch.where(blank.unsqueeze(-1), noise, inputs))
 
 
@@ -79,17 +62,10 @@ def final_tokens(
 
 
 def readout_logits(parameters: Parameters, tokens: Tensor) -> Tensor:
-    """Return logits of the digits from norms m_k = |(U x)_k| + b (98).
+    """Return logits [..., board, S, digits] from norms m_k = |(U x)_k| + b (98).
 
-    A residual layer and two linear ones follow:
+    Tokens X_T are [..., board, S, D]. A residual layer and two linear ones follow:
     m <- m + W_2 relu(W_1 m + b_1) + b_2, then W_4 relu(W_3 relu(m) + b_3) + b_4.
-
-    Args:
-        parameters: with those of `initial_parameters`.
-        tokens: X_T [..., board, S, D].
-
-    Returns:
-        [..., board, S, digits].
     """
     projected, bias = project_tokens(tokens, parameters["readout"]), parameters["readout_bias"]
     blocks = split_blocks(projected, projected.shape[-1] // bias.shape[-1])

@@ -47,14 +47,7 @@ def train(
 ) -> dict[str, NDArray[np.float64]]:
     """Draw weights and texts for every seed, and return |J|_2; nothing is trained.
 
-    Args:
-        job: sizes, initialisations and texts.
-        seeds: of the draws.
-        data: none.
-        checkpoint: not used, as a draw takes seconds.
-
-    Returns:
-        `norms` [seed, reading, initialisation, heads, tokens], means over texts.
+    `norms` [seed, reading, initialisation, heads, tokens] are means over texts.
     """
     shape = (len(READINGS), len(job.initialisations), len(job.heads), len(job.tokens))
     norms = np.empty((len(seeds), *shape))
