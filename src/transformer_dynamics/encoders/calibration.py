@@ -82,20 +82,14 @@ def confidences(logits: Floats, labels: NDArray[np.integer]) -> tuple[Floats, ND
 
 
 def equal_width(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
-    """Return B = `bins` bins of equal width of confidence, (i/B, (i+1)/B].
-
-    Logits are [n, C], labels [n].
-    """
+    """Return B bins of equal width, (i/B, (i+1)/B], of confidence; logits [n, C], labels [n]."""
     confidence, _ = confidences(logits, labels)
     edges = np.linspace(0, 1, bins + 1)[1:-1]
     return _binned(logits, labels, np.searchsorted(edges, confidence, side="left"))
 
 
 def equal_mass(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
-    """Return B = `bins` bins of n/B samples each, up to one, in the order of confidence.
-
-    Logits are [n, C], labels [n].
-    """
+    """Return bins of n/B samples each, up to one, by confidence; logits [n, C], labels [n]."""
     confidence, _ = confidences(logits, labels)
     place = np.empty(len(confidence), dtype=np.int64)
     place[np.argsort(confidence, kind="stable")] = (

@@ -69,9 +69,9 @@ SETS: dict[TextName, SetSize] = {
 
 
 def feature_operations(encoder: EncoderName, tokens: float) -> float:
-    """Return the number of floating-point operations of an encoder's features.
+    """Return the floating-point operations of an encoder's features, of all tokens with padding.
 
-    Tokens are those of all texts, with padding. Softmax and products of keys do not count.
+    Softmax and products of keys do not count.
     """
     size = SIZES[encoder]
     # A multiplication and an addition a weight.
@@ -79,9 +79,6 @@ def feature_operations(encoder: EncoderName, tokens: float) -> float:
 
 
 def training_operations(encoder: EncoderName, tokens: float) -> float:
-    """Return the number of floating-point operations of training an encoder.
-
-    Tokens are those of all batches, with padding.
-    """
+    """Return the floating-point operations of training on the tokens of all batches, padded."""
     # Forward, and twice as much backward.
     return 3 * feature_operations(encoder, tokens)

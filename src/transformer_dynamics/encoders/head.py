@@ -39,10 +39,7 @@ class Head(NamedTuple):
 def random_head(
     classes: int, width: int, random: torch.Generator, deviation: float = STANDARD_DEVIATION
 ) -> Head:
-    """Draw a head with V ~ N(0, s^2), s the deviation, and b = 0, in float32.
-
-    So ||V||_F ~ s sqrt(C h).
-    """
+    """Draw a head with V ~ N(0, s^2) and b = 0, so that ||V||_F ~ s sqrt(C h), in float32."""
     weight = torch.randn(classes, width, generator=random) * deviation
     return Head(weight, torch.zeros(classes))
 

@@ -17,10 +17,7 @@ Placed = tuple[str, T]
 
 
 def decoded(path: Path, encoding: str = "utf-8") -> str:
-    """Read a file as text, without a mark of its byte order.
-
-    Raises an `InputError` with the line that is in another encoding.
-    """
+    """Read a file as text, without a mark of its byte order; an `InputError` names a wrong line."""
     content = path.read_bytes()
     try:
         return content.decode(encoding).removeprefix("\ufeff")

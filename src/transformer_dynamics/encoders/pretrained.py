@@ -42,10 +42,10 @@ class Pretrained(NamedTuple):
 
 
 def read(name: EncoderName, paths: Sequence[str | Path]) -> Pretrained:
-    """Read a pretrained encoder from its three files, or from wheels with the parts of a zip file.
+    """Read a pretrained encoder from its three files, or from wheels that hold them in parts.
 
-    The zip file holds the three. Raises an `InputError` if one is not there, or they hold no
-    encoder.
+    The parts are those of a zip file. Raises an `InputError` if one of the files is not there, or
+    they hold no encoder.
     """
     found = [Path(path) for path in paths]
     missing = [path for path in found if not path.is_file()]

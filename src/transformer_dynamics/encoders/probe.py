@@ -20,8 +20,7 @@ from replication.base.errors import InputError
 
 Floats = NDArray[np.float64]
 SMALL = 0.01
-"""Value of C_reg below which the tolerance is as small as the gradient in b, which has C_reg as a
-factor."""
+"""Value of C_reg below which the tolerance shrinks with it, as the gradient in b does."""
 MOST_STEPS = 200
 """Largest number of steps of Newton's method; about ten are usual."""
 

@@ -12,8 +12,7 @@ from transformer_dynamics.encoders.settings import MEND
 Number = Annotated[int, Field(ge=0)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 LEFT_OUT: Any = None
-"""Value of a key that is left out: the network then has that of its kind. A `null` that is given is
-refused."""
+"""Value of a key that is left out, for that of the network's kind; a `null` is refused."""
 
 
 class _Sizes(BaseModel):
@@ -40,10 +39,7 @@ class _Sizes(BaseModel):
 
 
 def sizes(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sizes that the content of `config.json` gives.
-
-    Raises an `InputError` with the key whose value no network has.
-    """
+    """Return the sizes in a `config.json`; an `InputError` names a key with an impossible value."""
     try:
         return _Sizes.model_validate(config).model_dump(exclude_unset=True)
     except ValidationError as error:

@@ -76,8 +76,7 @@ Splits = SplitsOf[Texts]
 def read(name: TextName, paths: Sequence[str | Path]) -> Splits:
     """Read the published splits of a set from its files, in the order of `TEXT_FILES`.
 
-    Raises an `InputError` if one is not there or has a line that is not of its format, or if a
-    split has no text.
+    Raises an `InputError` if one is not there or has a wrong line, or if a split has no text.
     """
     missing = [str(path) for path in paths if not Path(path).is_file()]
     if missing or len(paths) != len(TEXT_FILES[name]):
@@ -172,10 +171,7 @@ def _sst2(paths: list[Path]) -> Splits:
 
 
 def _cola(paths: list[Path]) -> Splits:
-    """Read CoLA, whose files have no header.
-
-    Columns are source, label, the authors' mark, sentence.
-    """
+    """Read CoLA: source, label, the authors' mark and sentence, without a header."""
 
     def one(path: Path) -> Texts:
         lines = [(place, line.split("\t")) for place, line in read_lines(path)]

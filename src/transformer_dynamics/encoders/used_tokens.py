@@ -17,9 +17,8 @@ def words_of(parts: list[Tokens], padding: int) -> NDArray[np.int64]:
 def keep_words(encoder: nn.Module, words: NDArray[np.int64]) -> None:
     """Keep the embeddings of tokens `words` [W] alone, in place; token `words[i]` is then i.
 
-    Tokens that never occur have no gradient, and without weight decay no step of SGD or Adam
-    changes them. So nothing else changes, but a step has less to do: in MiniLM half of the
-    parameters are words.
+    Tokens that never occur have no gradient: without weight decay SGD and Adam do not change them.
+    So nothing else changes, but a step has less to do: in MiniLM half of the parameters are words.
     """
     table: nn.Embedding = encoder.get_input_embeddings()  # type: ignore[operator]
     chosen = torch.from_numpy(words).to(table.weight.device)

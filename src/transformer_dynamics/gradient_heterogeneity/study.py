@@ -275,7 +275,7 @@ def _heads(
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """Choose one seed; of every experiment, one case, and of that, one optimiser at one rate.
+    """Choose one seed; of every experiment one case, and of that one optimiser at one rate.
 
     Returns the overlay that leaves these.
     """

@@ -97,10 +97,7 @@ class Need(NamedTuple):
 
 
 def activation_bytes(size: EncoderSize, texts: int, length: int) -> float:
-    """Return the bytes that a network keeps for the gradient of a batch of texts, in float32.
-
-    `length` is the number of tokens of each text.
-    """
+    """Return the bytes kept for the gradient of a batch of texts of `length` tokens, in float32."""
     hidden = 25 * texts * length * size.width
     attention = 3 * texts * size.heads * length**2
     return FLOAT * size.layers * (hidden + attention)
@@ -270,9 +267,8 @@ def run_metric_need(
 ) -> Need:
     """Return the needs of a metric of trained runs, which reads data at once, and runs in turn.
 
-    `runs` are those of one seed; `sets` are those whose data are read; `seeds` and `resamples` are
-    the numbers of seeds and of bootstrap samples of calibration. t-SNE puts test samples of `plane`
-    into a plane.
+    `runs` are those of one seed, `sets` those whose data are read, `seeds` and `resamples` the
+    numbers of seeds and of bootstrap samples. t-SNE puts test samples of `plane` into a plane.
     """
     jobs = list(runs)
     width = SIZES[jobs[0].encoder].width

@@ -326,8 +326,8 @@ def data_jobs(
 ) -> dict[str, Job]:
     """Return the jobs of all data that runs read, by name, all with the prefix.
 
-    `drawn` are sets with seeds that draw samples of them; the encoder is that of all experiments if
-    left out.
+    `drawn` are sets with seeds that draw samples of them. The encoder is by default that of all
+    experiments.
     """
     encoder = encoder or settings.encoder
     read_encoder = Job(f"{DATA}.encoder", EncoderJob(encoder=encoder.name), reads=encoder.sources)

@@ -37,10 +37,7 @@ def sample(job: EncoderJob, seeds: list[int], sources: Sequence[Path]) -> dict[s
 
 
 def read_encoder(name: EncoderName, sources: Sequence[str | Path]) -> Encoder:
-    """Read an encoder from its files, all of which are checked.
-
-    Raises an `InputError` with their folder if they hold no encoder.
-    """
+    """Read an encoder from its files, all checked; an `InputError` names their folder."""
     files = read(name, sources)
     try:
         found = Encoder(files, tokenizer(files.tokenizer), build(files))
@@ -51,10 +48,7 @@ def read_encoder(name: EncoderName, sources: Sequence[str | Path]) -> Encoder:
 
 
 def _check_features(model: nn.Module) -> None:
-    """Refuse an encoder whose features of a word are not finite, with an `InputError`.
-
-    Its weights may be too large.
-    """
+    """Refuse, with an `InputError`, weights by which features of a word are not finite."""
     one, zero = np.ones(1, np.int32), np.zeros((1, 1), np.int32)
     word = Tokens(tokens=zero, lengths=one, seconds=one, labels=np.zeros(1, np.int64))
     if not frozen_features(model, word).isfinite().all():

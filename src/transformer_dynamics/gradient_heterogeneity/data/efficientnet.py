@@ -157,8 +157,8 @@ def build_network(given: Mapping[str, NDArray[np.float32]], renewed: float) -> E
     """Build the network in eval mode, from the weights of `convert_weights`.
 
     They may be of a narrower network with fewer stages. A batch of training replaces the share
-    `renewed` of running statistics. Raises an `InputError` if the package is missing, or the
-    weights do not fit.
+    `renewed` of running statistics. Raises an `InputError` if the package is missing, or weights do
+    not fit.
     """
     blocks = {name.split(".")[1] for name in given if name.startswith("blocks.")}
     try:

@@ -99,8 +99,7 @@ def image_samples(
 ) -> tuple[Images, Images, Images]:
     """Draw the training, validation and test samples of a seed from the arrays of `sample`.
 
-    All seeds have the same test samples. Raises an `InputError` if more are asked for than there
-    are.
+    All seeds have the same test samples. Raises an `InputError` if there are too few images.
     """
     whole = Images(data["train_pixels"], data["train_labels"])
     test = Images(data["test_pixels"], data["test_labels"])

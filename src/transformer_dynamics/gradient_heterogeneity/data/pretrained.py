@@ -23,8 +23,7 @@ def sample(
 ) -> dict[str, NDArray[Any]]:
     """Read the weights of a network and, of the convolutional one, running statistics, float32.
 
-    All seeds have the same. Raises an `InputError` if the file is not there or holds something
-    else.
+    All seeds have the same. Raises an `InputError` if the file is missing or holds other things.
     """
     (path,) = sources
     if not path.is_file():

@@ -123,8 +123,7 @@ def _sizes(given: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
 def build_network(given: Mapping[str, NDArray[np.float32]]) -> nn.Module:
     """Build the encoder in eval mode, in float32, with attention that has second derivatives.
 
-    The weights are those of `convert_weights`. Raises an `InputError` if the package is missing, or
-    they do not fit.
+    Raises an `InputError` if the package is missing, or weights of `convert_weights` do not fit.
     """
     try:
         from transformers import Dinov2Config, Dinov2Model

@@ -92,8 +92,7 @@ def add_legend(
 ) -> None:
     """Add a legend, whose title says what dots, bars and bands are.
 
-    It stands in the empty panel `beside`, else below everything. `more` goes to Matplotlib's
-    `legend`.
+    It stands in the empty panel `beside`, else below everything; `more` goes to Matplotlib.
     """
     if len(beside):
         beside[0].legend(

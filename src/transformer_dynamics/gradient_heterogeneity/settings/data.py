@@ -34,10 +34,7 @@ Length = Annotated[int, Field(ge=2)]
 
 
 def source_paths(name: SourceName, folder: str | None) -> tuple[str, ...]:
-    """Return the paths of a source's files, which a job names in `reads`.
-
-    They are in the folder, if given; else they are fetched.
-    """
+    """Return the paths of a source's files for a job's `reads`, in the folder or to be fetched."""
     return tuple(f"{folder or f'results/datasets/{name}'}/{file}" for file in SOURCES[name])
 
 

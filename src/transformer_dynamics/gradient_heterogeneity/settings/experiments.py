@@ -170,8 +170,7 @@ class Case(Strict):
     frozen: bool = False
     """True if embeddings stay as they are."""
     points: Count = 4
-    """Number of steps, evenly spaced, after which the network is recorded; also before the first
-    step."""
+    """Number of evenly spaced steps after which the network is recorded; also before the first."""
     slice: Count = 512
     """Number of training samples whose cross-entropy is recorded."""
 

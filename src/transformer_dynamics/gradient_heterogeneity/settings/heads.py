@@ -21,11 +21,9 @@ class HeadOptimiser(Strict):
     name: OptimiserName
     """Name of the optimiser."""
     momentum: Share
-    """Share of the average of gradients that stays at each step: mu of SGD-m and Signum, b_1 of
-    Adam."""
+    """Share of the average of gradients that a step keeps: mu of SGD-m and Signum, b_1 of Adam."""
     second: Share
-    """Share of the average of squared gradients that stays at each step: a of RMSProp, b_2 of
-    Adam."""
+    """Share of the average of squared gradients that a step keeps: a of RMSProp, b_2 of Adam."""
 
     @property
     def update_rule(self) -> UpdateRule:

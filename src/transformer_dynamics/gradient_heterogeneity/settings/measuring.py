@@ -35,8 +35,7 @@ class Measuring(Strict):
     """Measurement of one state, without dropout."""
 
     batches: Count = 16
-    """Number of batches of which gradients are measured; no two share a sample, if there are
-    enough."""
+    """Number of batches whose gradients are measured; none share a sample, if there are enough."""
     size: Count = 8
     """Number of samples of a batch."""
     curved: Annotated[int, Field(ge=0)] = 1

@@ -91,8 +91,7 @@ class ImageNetwork(ImageNetworkSetting):
     dropout: Share
     """Probability of a feature to be left out in training."""
     renewed: Fraction | None
-    """Share of a running statistic that a batch of training replaces; `null` where there are
-    none."""
+    """Share of a running statistic that a batch of training replaces; `null` if there are none."""
     enlarged: Enlarging
     """Interpolation by which images are made larger."""
 

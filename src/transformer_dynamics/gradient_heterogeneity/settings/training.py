@@ -38,11 +38,9 @@ class UpdateRule(NamedTuple):
     name: OptimiserName
     """Name of the optimiser."""
     momentum: float = 0.0
-    """Share of the average of gradients that stays at each step: mu of SGD-m and Signum, b_1 of
-    Adam."""
+    """Share of the average of gradients that a step keeps: mu of SGD-m and Signum, b_1 of Adam."""
     second: float = 0.0
-    """Share of the average of squared gradients that stays at each step: a of RMSProp, b_2 of
-    Adam."""
+    """Share of the average of squared gradients that a step keeps: a of RMSProp, b_2 of Adam."""
     epsilon: float = USUAL_EPSILON
     """Number eps that RMSProp and Adam add to a root."""
     weight_decay: float = 0.0
@@ -124,8 +122,7 @@ class TrainingSetting(Strict):
     steps: Count
     """Number of steps."""
     points: Count
-    """Number of steps, evenly spaced, after which the network is recorded; also before the first
-    step."""
+    """Number of evenly spaced steps after which the network is recorded; also before the first."""
     slice: Count
     """Number of training samples, the same for all seeds, whose cross-entropy is recorded; all if
     there are no more."""
@@ -135,11 +132,9 @@ class Training(TrainingSetting):
     """A training with all constants."""
 
     momentum: Share
-    """Share of the average of gradients that stays at each step: mu of SGD-m and Signum, b_1 of
-    Adam."""
+    """Share of the average of gradients that a step keeps: mu of SGD-m and Signum, b_1 of Adam."""
     second: Share
-    """Share of the average of squared gradients that stays at each step: a of RMSProp, b_2 of
-    Adam."""
+    """Share of the average of squared gradients that a step keeps: a of RMSProp, b_2 of Adam."""
     weight_decay: Decay
     """Strength lambda of weight decay."""
     warm_up: Share
@@ -185,10 +180,7 @@ class SharedTraining(Strict):
     loss, by which rates are chosen."""
 
     def complete(self, setting: TrainingSetting, **own: Any) -> Training:
-        """Return a training with those of these constants that it depends on.
-
-        `own` are further settings of `Training`, such as coordinates.
-        """
+        """Return a training with the constants that it depends on, and further settings `own`."""
         momentum, second = self.averages.shares(setting.optimiser)
         return Training(
             **dict(setting),

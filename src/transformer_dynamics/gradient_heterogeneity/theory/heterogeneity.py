@@ -59,18 +59,12 @@ def densities(norms: ArrayLike, sizes: ArrayLike) -> Floats:
 
 
 def log_spread(values: ArrayLike) -> Floats:
-    """Return the standard deviation of log x over blocks, with divisor B: [..., B] x > 0 to [...].
-
-    Raises an `InputError` for a value that is not positive.
-    """
+    """Return the deviation of log x, with divisor B: [..., B] to [...]; `InputError` if x <= 0."""
     return np.asarray(np.log(_positive(values)).std(axis=-1))
 
 
 def extent(values: ArrayLike) -> Floats:
-    """Return the largest over the smallest x of all blocks: [..., B] x > 0 to [...].
-
-    Raises an `InputError` for a value that is not positive.
-    """
+    """Return the largest over the smallest x: [..., B] to [...]; an `InputError` unless x > 0."""
     x = _positive(values)
     return np.asarray(x.max(axis=-1) / x.min(axis=-1))
 
@@ -142,8 +136,7 @@ def advantage(
 ) -> Floats:
     """Return `kappa` Lambda_G/Lambda_P [...], the best sure step by signs over that by gradients.
 
-    Above 1 signs win. Sizes P_b are [B]; norms ||g_b||, absolute sums ||g_b||_1 and curvatures h_b
-    are [..., B].
+    Above 1 signs win. Sizes P_b are [B]; ||g_b||, absolute ||g_b||_1 and curvatures h_b [..., B].
     """
     whole = np.linalg.norm(np.asarray(norms, dtype=np.float64), axis=-1)
     dense = kappa(np.sum(absolute, axis=-1), whole, np.sum(sizes))

@@ -46,10 +46,7 @@ def wrong_sign_probability(
 
 
 def sgd_bound(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """Return the least average decrease of a step of SGD, the right-hand side of (1).
-
-    Deviations s_i are [P], m is the batch.
-    """
+    """Return the right-hand side of (1), the least average decrease of SGD; s_i are [P]."""
     g = quadratic.gradient
     square = float(g @ g)
     noise = quadratic.squares(deviations) @ (quadratic.curvatures + quadratic.coupling) / batch
@@ -57,30 +54,21 @@ def sgd_bound(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) 
 
 
 def sign_bound(quadratic: Quadratic, eta: float, wrong: Floats) -> float:
-    """Return the least average decrease of a step of SignSGD, the right-hand side of (2).
-
-    `wrong` are the q_i [P].
-    """
+    """Return the right-hand side of (2), the least average decrease of SignSGD; q_i are [P]."""
     every = np.ones(len(wrong))
     linear = float(np.abs(quadratic.gradient) @ (1 - 2 * wrong))
     return eta * linear - eta**2 / 2 * len(wrong) * curvature_along(quadratic, every)
 
 
 def sgd_mean(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """Return the average decrease (3) of SGD, for any noise with uncorrelated entries.
-
-    See `sgd_bound` for the arguments.
-    """
+    """Return the average decrease (3) of SGD, for any noise with uncorrelated entries."""
     g, h = quadratic.gradient, quadratic.hessian
     noise = np.diag(h) @ np.square(deviations) / batch
     return float(eta * (g @ g) - eta**2 / 2 * (g @ h @ g + noise))
 
 
 def sign_mean(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """Return the average decrease (4) of SignSGD, for Gaussian noise with s_i > 0.
-
-    See `sgd_bound` for the arguments.
-    """
+    """Return the average decrease (4) of SignSGD, for Gaussian noise with s_i > 0."""
     g, h = quadratic.gradient, quadratic.hessian
     mean = erf(np.sqrt(batch / 2) * g / deviations)
     square = mean @ h @ mean + np.diag(h) @ (1 - mean**2)

@@ -126,8 +126,7 @@ def final_states(
 ) -> Tensor:
     """Return the states that the head sees: tokens [n, T] to [n, T, d].
 
-    `real` [n, T] tells tokens from padding, which nothing attends to; all are tokens if it is left
-    out.
+    `real` [n, T] tells tokens from padding, which nothing attends to; by default all are tokens.
     """
     state = embed_tokens(stack, parameters, tokens)
     for layer in range(stack.depth):

@@ -129,8 +129,7 @@ def _take(heads: Mapping[str, Tensor], optimiser: int) -> dict[str, Tensor]:
 def record_heads(heads: Mapping[str, Tensor], known: HeadSamples) -> Tensor:
     """Return the numbers [..., `HEAD_COLUMNS`] that are recorded of heads.
 
-    Heads are `weight` [..., C, h] and `bias` [..., C]; the mean cross-entropy of the known samples
-    is in nats.
+    Heads are `weight` [..., C, h] and `bias` [..., C]; the mean cross-entropy is in nats.
     """
     weight, bias = heads["weight"], heads["bias"]
     norms = head_norms(weight)

@@ -28,8 +28,7 @@ def train(
 
     The seed is of head, samples, batches and starts of iterations. Returns the arrays of
     `Progress.arrays`, of the states `pretrained` and, with fine-tuning, `tuned`; the training is
-    called `tuning`. Raises an `InputError` if the device is not there, or there are too few
-    samples.
+    called `tuning`. Raises an `InputError` if the device is not there, or samples are too few.
     """
     (seed,) = seeds
     device(job.device)

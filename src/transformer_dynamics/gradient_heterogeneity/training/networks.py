@@ -143,10 +143,7 @@ class Network:
     def evaluate(
         self, parameters: Mapping[str, Tensor], samples: Samples, size: int = 64
     ) -> tuple[float, float]:
-        """Return mean cross-entropy and accuracy of n >= 1 samples, without dropout.
-
-        `size` samples are computed at once.
-        """
+        """Return mean cross-entropy and accuracy of n >= 1 samples, `size` at once, no dropout."""
         total = right = number = 0.0
         for batch in self._parts(samples, size):
             logits = self.logits(parameters, batch)
@@ -161,10 +158,7 @@ class Network:
     def predict(
         self, parameters: Mapping[str, Tensor], samples: Samples, size: int = 64
     ) -> NDArray[np.int64]:
-        """Return the most probable class [n] of every sample, without dropout.
-
-        `size` samples are computed at once.
-        """
+        """Return the most probable class [n] of every sample, `size` at once, no dropout."""
         found = [np.empty(0, np.int64)]
         for batch in self._parts(samples, size):
             found.append(self.logits(parameters, batch).argmax(dim=-1).cpu().numpy())

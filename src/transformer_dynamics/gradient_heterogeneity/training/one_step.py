@@ -38,9 +38,8 @@ def try_steps(
 ) -> TriedSteps:
     """Try one step with every set of tensors, method and rate.
 
-    Gradients and curvatures are of the batch. Curvatures are [B] in the order of `network.blocks`,
-    NaN of biases. `measuring` has the factors f that are tried, and the limit of rates by
-    curvature.
+    Gradients and curvatures are of the batch; curvatures are [B], in the order of `network.blocks`,
+    NaN of biases. `measuring` has the factors f, and the limit of rates by curvature.
     """
     factors = measuring.factors
     shape = (len(TENSOR_SETS), len(STEP_METHODS))

@@ -64,8 +64,7 @@ def update_parameters(
 ) -> Moments:
     """Take one step in place, as most of its cost is memory, and return the averages after it.
 
-    Parameters and the averages of the step before change. `eta` is the rate, or that of every
-    parameter.
+    Parameters and the averages before change. `eta` is the rate, or that of every parameter.
     """
     step = moments.step + 1
     for name, tensor in parameters.items():

@@ -69,10 +69,7 @@ def stack_forward(stack: Stack) -> Forward:
 
 
 def stack_blocks(stack: Stack, start: Mapping[str, Tensor]) -> dict[str, Block]:
-    """Return layer, kind and size of each tensor of a transformer, by its name.
-
-    The placement of the stack says where the normalisation outside of layers stands.
-    """
+    """Return layer, kind and size of each tensor of a transformer, by its name."""
     after = stack.depth + 1
     outside = {"tokens": 0, "positions": 0, "head": after + 1, "head_bias": after + 1}
     edge = 0 if stack.placement == "post" else after
@@ -98,8 +95,7 @@ def masked_network(
 ) -> Network:
     """Build a transformer from random weights on masked words; all samples are for training.
 
-    The seed is of weights, head and masks; the data are those of `data.vocabulary`. Labelled texts
-    are not used.
+    The seed is of weights, head and masks, the data of `data.vocabulary`; labels are not used.
     """
     shape, words = choice.shape, len(data["words"])
     stack = theory_stack(shape)

@@ -36,8 +36,7 @@ class State:
     """Parameters theta' by name."""
     moments: optimisers.Moments
     losses: list[float] = field(default_factory=list)
-    """[step] Loss of the batch before the step, with dropout, in nats; NaN once it was not
-    finite."""
+    """[step] Loss of the batch before the step, with dropout (nats); NaN once it was not finite."""
     norms: list[float] = field(default_factory=list)
     """[step] Norm ||g'|| before clipping."""
     looks: list[list[float]] = field(default_factory=list)
@@ -78,10 +77,7 @@ class State:
 
     @torch.no_grad()
     def record_point(self, network: Network, coordinates: Coordinates, judged: Any) -> None:
-        """Record the numbers `POINT_COLUMNS` of the network at a point.
-
-        `judged` is the slice of training samples.
-        """
+        """Record the numbers `POINT_COLUMNS` on the slice of training samples, `judged`."""
         parameters = coordinates.scale(self.parameters)
         loss, accuracy = network.evaluate(parameters, judged)
         weight, bias = network.head_names

@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
 
 def select_rows(rows: "pd.DataFrame", figure: str, **cells: str | float) -> "pd.DataFrame":
-    """Return the rows of a metric in which columns have these values.
-
-    Raises an `InputError` with the figure if there are none.
-    """
+    """Return the rows of a metric with these values in columns; an `InputError` if none has."""
     for column, value in cells.items():
         known = rows[column].unique().tolist()
         rows = rows[rows[column] == value]

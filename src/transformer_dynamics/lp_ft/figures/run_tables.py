@@ -83,8 +83,7 @@ class RunTable(Figure):
     methods: Annotated[list[TableMethod], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods that are shown."""
     splits: Literal["own", "all", "shifted"] = "own"
-    """Test sets: the runs' own; with those out of distribution; or both where there are any of the
-    latter."""
+    """Test sets: own ones; with those out of distribution; or both where there are any of these."""
     rows: Literal["sets", "methods"] = "sets"
     """Kind of a row: a set, with methods beside each other, or one method on one set."""
 

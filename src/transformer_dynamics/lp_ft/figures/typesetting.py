@@ -95,8 +95,7 @@ def round_number(mean: float, digits: int | None = None) -> float:
 def rank_values(values: "pd.Series", spreads: "pd.Series") -> "pd.Series":
     """Return ranks of values: 0 for the lowest to 1 for the highest; NaN where all are alike.
 
-    Neighbours that differ by no more than the larger of their spreads have one rank. A spread that
-    is NaN counts as none.
+    Neighbours that differ by no more than the larger of their spreads, NaN for none, have one rank.
     """
     ordered, spread = values.dropna().sort_values(), spreads.fillna(0.0)
     # The larger spread of a value and of the one below it.
@@ -161,8 +160,7 @@ def draw_table(
 ) -> "Drawing":
     """Draw a table between rules, its parts from top to bottom.
 
-    `compared` tells in words with which others a shade compares a number; `ends` name the lightest
-    and the darkest shade.
+    `compared` names the numbers that a shade compares; `ends` name the lightest and the darkest.
     """
     first = 1 + any(head.group for head in heads)
     last = first + sum(1 + len(each.rows) for each in parts)

@@ -19,8 +19,7 @@ class StartJob(Penalty):
     head_deviation: Positive
     """Standard deviation of the entries of the random head, as in `training`."""
     samples: Count
-    """Number N of samples of the kernel, or of the subset, drawn from the probe's samples by the
-    seed."""
+    """Number N of samples of the kernel or the subset, drawn from the probe's by the seed."""
     device: Literal["cpu", "cuda"]
     """Device that differentiates the encoder."""
 
@@ -49,8 +48,7 @@ class Regression(Strict):
     """Kernel regression, as the paper's code has it."""
 
     strengths: Positives
-    """Values of C to choose from; scikit-learn's ten are 1e-4 to 1e4, evenly spaced in the
-    logarithm."""
+    """Values of C to choose from; scikit-learn's ten are 1e-4 to 1e4, evenly spaced in log C."""
     folds: int = Field(ge=2)
     """Number of folds of the cross-validation that chooses."""
 

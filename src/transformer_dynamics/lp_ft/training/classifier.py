@@ -73,8 +73,7 @@ def draw_projections(
 ) -> list[dict[str, Tensor]]:
     """Draw A of every adapted layer, [r, d_in] uniform within 1/sqrt(d_in); LoRA has the first.
 
-    This is PyTorch's kaiming_uniform with a = sqrt 5. All of the D `draws` have the encoder's type
-    and place.
+    This is PyTorch's kaiming_uniform with a = sqrt 5, in the encoder's type and place.
     """
     random = generator(seed, "adapters")
     found = []

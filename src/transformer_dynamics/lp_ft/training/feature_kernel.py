@@ -38,8 +38,7 @@ class FeatureKernels(NamedTuple):
     adapted: Tensor
     """[n, m, Q, Q] Kernel of the adapted matrices only."""
     adapters: Tensor
-    """[D, n, m, Q, Q] Kernel of the adapters at B = 0 with each drawn A; the scale alpha/r is in
-    it."""
+    """[D, n, m, Q, Q] Kernel of the adapters at B = 0 by drawn A, with the scale alpha/r."""
 
 
 class KernelPlan(NamedTuple):

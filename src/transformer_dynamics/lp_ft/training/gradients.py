@@ -64,8 +64,7 @@ def gradient_factors(
 ) -> Iterator[dict[str, Factors]]:
     """Yield for each sample the factors of its gradients along every direction u [Q, h], by name.
 
-    The model is an encoder in eval mode, whose type is that of the factors; `names` are its
-    modules.
+    The model is an encoder in eval mode, of the factors' type; `names` are its modules.
     """
     device = str(directions.device)
     with _record_calls(model, names) as calls:

@@ -25,8 +25,7 @@ class Start(NamedTuple):
     strength: float
     """Strength C_reg of the probe."""
     chosen: NDArray[np.int64]
-    """[N] Ascending places of the samples of the kernel, or of the subset, among the training
-    samples."""
+    """[N] Ascending places among training samples of those of the kernel or the subset."""
 
 
 def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any]]]) -> Start:

@@ -114,8 +114,7 @@ class Scatter(NamedTuple):
 def noise_floor(samples: int, width: int, classes: int) -> float:
     """Return the mean of tr(S_W^-1 S_B) for Gaussian features that know nothing of their classes.
 
-    It is (C - 1) h/(n - C - h - 1), where C classes occur; NaN where there are too few samples for
-    one.
+    It is (C - 1) h/(n - C - h - 1) if C classes occur; NaN where samples are too few for one.
     """
     left = samples - classes - width - 1
     return (classes - 1) * width / left if left > 0 else float("nan")

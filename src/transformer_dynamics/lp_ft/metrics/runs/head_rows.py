@@ -13,8 +13,8 @@ from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
     """Measure the turns of the rows v_k of the head of every run.
 
-    Columns are those of a run; row (k) and random_cosine (of v_k at the end and in the random head
-    of the seed).
+    Columns are those of a run; row (k) and random_cosine (of v_k in the end and in the random
+    head).
     """
     rows = []
     for run in trained_runs(job, runs):

@@ -14,7 +14,6 @@ def drawn_mask(
 ) -> "pd.Series[bool]":
     """Return True for the indices, from 1 on, that figures of spectra draw.
 
-    These are the `first` ones, and the others at a distance of `step`. Figures draw the last one
-    besides.
+    These are the `first` ones, and each `step`-th of the others. Figures draw the last one besides.
     """
     return (index <= first) | (index % step == 0)

@@ -64,8 +64,7 @@ class SeedKernels(NamedTuple):
     errors: Floats
     """[H, N, C] Errors delta_i of predictions with each head."""
     inner: Floats
-    """[H, D + 2, D + 2] Inner products of F of all parameters, of the adapted ones and of adapters
-    with every A."""
+    """[H, D + 2, D + 2] Inner products of F: of all parameters, adapted ones, adapters by A."""
     width: int
     """Width h of features."""
     kernels: list[Kernel]

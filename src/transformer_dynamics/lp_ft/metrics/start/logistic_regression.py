@@ -98,7 +98,7 @@ def fit_cross_validated(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequ
 def fit_path(rows: Floats, is_one: NDArray[np.bool_], strengths: Sequence[float]) -> list[Fit]:
     """Fit rows x [n, p] for every strength C, ascending, each from the fit before.
 
-    `is_one` is y [n]. Raises an `InputError` if a fit fails.
+    Classes y are [n]. Raises an `InputError` if a fit fails.
     """
     axes = Axes.of_rows(rows)
     point = np.zeros(len(axes.lengths) + 1)
