@@ -59,7 +59,10 @@ def densities(norms: ArrayLike, sizes: ArrayLike) -> Floats:
 
 
 def log_spread(values: ArrayLike) -> Floats:
-    """Return the deviation of log x, with divisor B: [..., B] to [...]; `InputError` if x <= 0."""
+    """Return the standard deviation of log x over blocks, with divisor B: [..., B] x > 0 to [...].
+
+    Raises an `InputError` for a value that is not positive.
+    """
     return np.asarray(np.log(_positive(values)).std(axis=-1))
 
 
