@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from benchmarks.turns import relative_difference
 from replication.base.errors import InputError
 from replication.base.markdown import table
-from replication.bundle.machine import gpu, processor
+from replication.bundle.computed import gpu, processor
 from replication.plan.configuration import Computation, configure, read_overlay
 from replication.study.studies import find_studies
 from replication.testing.small import Small

@@ -16,7 +16,7 @@ import click
 import torch
 
 from replication.base.markdown import table
-from replication.bundle.machine import processor
+from replication.bundle.computed import processor
 from replication.study.devices import device
 from transformer_dynamics.recurrent_attention.settings.models import Network
 from transformer_dynamics.recurrent_attention.theory import exponents, products, pseudo_energy

@@ -25,7 +25,7 @@ import click
 import torch
 
 from benchmarks.turns import time_call
-from replication.bundle.machine import processor
+from replication.bundle.computed import processor
 from replication.plan.configuration import configure
 from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap.data.sequences import draw_sequences

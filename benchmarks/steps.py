@@ -11,7 +11,7 @@ import torch
 
 from benchmarks import gradient_heterogeneity, lp_ft, recurrent_attention, scan_and_snap, text
 from benchmarks.turns import Compared, to_markdown
-from replication.bundle.machine import processor
+from replication.bundle.computed import processor
 
 STEPS: dict[str, Callable[[], Iterable[Compared]]] = {
     "scan_and_snap": scan_and_snap.compare,

@@ -16,7 +16,7 @@ COMMANDS = {
     "generate": "replication.documents.generate",
     "new": "replication.new.command",
     "power": "replication.verify.power",
-    "quick": "replication.testing.quick",
+    "quick": "replication.testing.small",
     "report": "replication.report.command",
     "settings": "replication.plan.show_settings",
     "targets": "replication.plan.targets",

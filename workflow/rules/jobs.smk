@@ -84,7 +84,7 @@ CONFIGURATION = checked(configure, config, STUDIES)
 # Verdicts at the paper's scale, where some are kept; to read them takes a second.
 BESIDE = []
 if any(PROJECT.glob("results/reference/*/paper_scale")):
-    from replication.bundle.paper_scale import with_paper_scale
+    from replication.bundle.judged import with_paper_scale
 
     BESIDE = [with_paper_scale(PROJECT)]
 JOBS = checked(Jobs.of, CONFIGURATION, STUDIES, *BESIDE)

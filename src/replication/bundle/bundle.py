@@ -13,7 +13,7 @@ results/reference/<study>/
 import hashlib
 import json
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,15 +42,22 @@ PAPER_SCALE = "paper_scale"
 """Folder, in that of a study's reference, of its second reference."""
 
 
+def _empty_tables() -> dict[str, pd.DataFrame]:
+    evidence = pd.DataFrame(columns=[*EVIDENCE_COLUMNS])
+    return {EVIDENCE: evidence, FINGERPRINTS: pd.DataFrame({"experiment": []})}
+
+
 @dataclass(frozen=True)
 class Bundle:
-    """Numbers of a study: those that git keeps, or those of a run."""
+    """Numbers of a study: those that git keeps, or those of a run; at first it has no part."""
 
-    tables: dict[str, pd.DataFrame]
+    tables: dict[str, pd.DataFrame] = field(default_factory=_empty_tables)
     """Figures' numbers, evidence and fingerprints, by path relative to the folder."""
-    verdicts: dict[str, Verdict]
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
     """Verdicts by number of the claim."""
-    depends: dict[str, dict[str, str]]
+    depends: dict[str, dict[str, str]] = field(
+        default_factory=lambda: {"settings": {}, "code": {}, "machine": {}}
+    )
     """`settings`, `code` and `machine`, see `Manifest`."""
 
     @property
@@ -79,7 +86,7 @@ class Manifest(Strict):
     code: dict[str, str]
     """Digest by module."""
     machine: dict[str, str]
-    """Processor and versions, see `replication.bundle.machine`."""
+    """Processor and versions, see `replication.bundle.computed.machine`."""
     files: dict[str, str]
     """SHA-256 of every other file of the bundle, by path."""
 
@@ -232,7 +239,9 @@ def _parse(model: type[Parsed], path: Path) -> Parsed:
 def _damaged_error(folder: Path, wrong: object) -> InputError:
     remedy = f"make it again with `snakemake reference --config study={folder.name}`"
     if folder.name == PAPER_SCALE:
-        remedy = "delete it"
+        remedy = (
+            "delete it, and keep a run anew with `python -m replication verify --write --partly`"
+        )
     said = str(wrong).partition("\n")[0]
     return InputError(
         f"{folder}: is damaged, or no whole reference ({said}); restore it with git, or {remedy}"

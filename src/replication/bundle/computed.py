@@ -1,14 +1,20 @@
-"""The bundle of a run, read from the files that the workflow made."""
+"""The bundle of a run, read from the files that the workflow made, and the machine that made them.
 
+Processor and packages decide the last bits of a result.
+"""
+
+import platform
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from replication.base.code_digest import reach
+from replication.base.code_digest import installed_versions, reach
 from replication.base.errors import InputError
 from replication.base.keys import remedy
+from replication.base.process import arithmetic_variables
 from replication.base.storage import (
     checksum_file,
     key_in,
@@ -28,13 +34,16 @@ from replication.bundle.bundle import (
     read_numbers,
 )
 from replication.bundle.judged import test_digests
-from replication.bundle.machine import machine
 from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.targets import PICTURE_KINDS
 from replication.study.evidence import words_of
+
+NUMERICAL_PACKAGES = ("numpy", "pandas", "scipy", "torch")
+"""Packages that compute numbers; those that only draw are left out."""
+CPUINFO = Path("/proc/cpuinfo")
 
 
 def due_runs(study: StudyJobs) -> pd.DataFrame:
@@ -119,12 +128,6 @@ def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return together.drop(columns=[name for name in rare if not words_of(together, name).any()])
 
 
-def empty_bundle() -> Bundle:
-    """Return a bundle that has no part yet."""
-    tables = {EVIDENCE: collect_evidence({}), FINGERPRINTS: collect_fingerprints({})}
-    return Bundle(tables, {}, {"settings": {}, "code": {}, "machine": {}})
-
-
 def dependencies(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
     """Return digests of settings and code, and the machine, see `Manifest`."""
     modules: dict[str, str] = {}
@@ -152,3 +155,48 @@ def settings_digests(jobs: Jobs, study: str) -> dict[str, str]:
     }
     tests = test_digests(jobs.studies[study])
     return digests | {f"test {name}": found for name, found in tests.items()}
+
+
+def machine() -> dict[str, str]:
+    """Return processor, version of Python, and versions of the packages that compute numbers."""
+    versions = installed_versions(NUMERICAL_PACKAGES)
+    return {"processor": processor(), "python": platform.python_version(), **versions}
+
+
+def processor() -> str:
+    """Return the processor's name and model: processors with the same text compute the same bits.
+
+    Environment variables can have it compute as another one would, see `replication.base.process`.
+    """
+    return " ".join(
+        [own_processor(), *(f"{name}={value}" for name, value in arithmetic_variables().items())]
+    )
+
+
+def own_processor() -> str:
+    """Return the processor's name and model, without the processor that it emulates."""
+    if not CPUINFO.is_file():
+        return f"{platform.machine()} {platform.processor()}".strip()
+    names = ("model name", "cpu family", "model", "stepping")
+    lines = re.findall(r"^([^\t:]+)\s*: (.*)$", CPUINFO.read_text(encoding="utf-8"), re.MULTILINE)
+    # The first processor stands for all.
+    found = dict(reversed(lines))
+    return " ".join([platform.machine(), *(found[name] for name in names if name in found)])
+
+
+def system() -> str:
+    """Return the operating system and its C library, without the kernel and the machine's name."""
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:  # not a Linux, or one that does not say which
+        name = f"{platform.system()} {platform.mac_ver()[0]}".strip()
+    return ", ".join([name, *filter(None, [" ".join(platform.libc_ver()).strip()])])
+
+
+def gpu() -> str:
+    """Return the GPU that PyTorch computes on, and the version of CUDA."""
+    import torch  # takes a second, and few compute there
+
+    if not torch.cuda.is_available():
+        return "none here"
+    return f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}"

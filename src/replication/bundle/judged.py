@@ -1,6 +1,11 @@
-"""Bundles judged again from their evidence, by the tests of the registry."""
+"""Bundles judged again from their evidence, by the tests of the registry, and the second reference.
 
-from collections.abc import Iterable, Mapping, Sequence
+The second reference of a study has claims that a run at the paper's scale has judged. It may hold a
+part of the claims, by fewer seeds than their tests need.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +13,20 @@ import pandas as pd
 
 from replication.base.errors import InputError
 from replication.base.keys import digest
-from replication.bundle.bundle import Bundle, read_unchanged, reference_folder
+from replication.bundle.bundle import PAPER_SCALE, Bundle, read_unchanged, reference_folder
+from replication.judge.abstract import joint_mark
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.judge.verdicts import Verdict
+from replication.judge.verdicts import Verdict, short_verdict
+from replication.plan.configuration import Computation
+from replication.plan.jobs import differing_keys
 from replication.plan.study_jobs import StudyJobs
+from replication.plan.study_settings import paper_scale
 from replication.study.claims import Test
+
+SEED_KEYS = {"seed", "seeds", "first", "count"}
+"""Keys of settings that choose seeds."""
+SCALE = "at the paper's scale"
 
 
 def judge_study(study: StudyJobs, evidence: pd.DataFrame) -> dict[str, Verdict]:
@@ -34,9 +47,7 @@ def judge_again(
     """
     own = {
         # All values of a claim are missing if all its trainings diverged.
-        claim: table.drop(
-            columns=[name for name in table if name != "value" and table[name].isna().all()]
-        )
+        claim: table[[name for name in table if name == "value" or table[name].notna().any()]]
         for claim, table in evidence.groupby("claim")
     }
     verdicts: dict[str, Verdict] = {}
@@ -84,3 +95,58 @@ def read_judged_reference(root: Path, study: StudyJobs) -> Bundle:
             f" `python -m replication verify --write --restamp --study {name}`"
         )
     return reference
+
+
+def is_paper_scale(study: StudyJobs) -> bool:
+    """Say whether a run has the settings of the study's `paper_scale.yaml`, in all except seeds."""
+    if not (paper := paper_scale(study.study, Computation())):
+        return False
+    whole = (study.settings, paper.section(study.study.name))
+    now, papers = (each.model_dump(mode="json") for each in whole)
+    return all(SEED_KEYS & {*key.split(" > ")} for key, *_ in differing_keys(now, papers, ""))
+
+
+def with_paper_scale(root: Path) -> Callable[[StudyJobs], StudyJobs]:
+    """Return a function that adds verdicts at the paper's scale to the registry of a study.
+
+    It adds nothing without a second reference in the project, and to a run at that scale.
+    """
+
+    def add(study: StudyJobs) -> StudyJobs:
+        folder = reference_folder(root, study.study.name) / PAPER_SCALE
+        if not folder.is_dir() or is_paper_scale(study):
+            return study
+        told = verdicts_in_words(judged_at_paper_scale(study), read_unchanged(folder))
+        return replace(study, registry=study.registry.model_copy(update={"at_paper_scale": told}))
+
+    return add
+
+
+def judged_at_paper_scale(study: StudyJobs) -> StudyJobs:
+    """Return the study with the claims and the rules that its `paper_scale.yaml` has."""
+    paper = paper_scale(study.study, Computation())
+    section = paper.section(study.study.name) if paper else study.settings
+    left_out = {number: None for number, claim in section.claims.items() if claim is None}
+    registry = study.registry.with_own(left_out, study.study.call_optional("counted", section))
+    return replace(study, registry=registry)
+
+
+def verdicts_in_words(study: StudyJobs, reference: Bundle) -> dict[str, str]:
+    """Return verdicts by number of the claim, and marks by words of the sentence.
+
+    Claims that today's registry judges by another test are left out, and sentences that need one
+    that is not there.
+    """
+    same = study.claims.keys() - judged_otherwise(study, reference)
+    judged = {claim: each for claim, each in reference.verdicts.items() if claim in same}
+    told = {
+        claim: f"{SCALE}{f', {each.seeds} seeds' * (each.seeds > 0)}:"
+        f" {short_verdict(each)}, {each.summary}"
+        for claim, each in judged.items()
+    }
+    for sentence in study.registry.sentences_with_marks:
+        needed = [claim for claim in sentence.claims if claim in study.claims]
+        if needed and not sentence.mark and judged.keys() >= {*needed}:
+            mark = joint_mark([judged[claim].verdict for claim in needed])
+            told[sentence.words] = f"{SCALE}: {mark}"
+    return told

@@ -14,8 +14,7 @@ import click
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.bundle.bundle import MANIFEST, reference_folder
-from replication.bundle.judged import read_judged_reference
-from replication.bundle.paper_scale import with_paper_scale
+from replication.bundle.judged import read_judged_reference, with_paper_scale
 from replication.documents.cited import cited_documents, refuse_typed_numbers
 from replication.documents.pages import StudyResults, author_pages, claims_page, study_page
 from replication.judge.abstract import decided_sentences

@@ -20,8 +20,7 @@ from replication.base.project import commit_name
 from replication.base.storage import checksum, write_csv, write_text
 from replication.base.strict import unknown_key
 from replication.bundle.bundle import Bundle, figure_path, reference_folder
-from replication.bundle.judged import read_judged_reference
-from replication.bundle.paper_scale import with_paper_scale
+from replication.bundle.judged import read_judged_reference, with_paper_scale
 from replication.judge.abstract import decided_sentences
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.plan.configuration import configure

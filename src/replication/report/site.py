@@ -14,7 +14,7 @@ from markupsafe import Markup
 from replication.base.errors import InputError
 from replication.base.project import name_author
 from replication.bundle.bundle import read_verdicts, reference_folder
-from replication.bundle.paper_scale import with_paper_scale
+from replication.bundle.judged import with_paper_scale
 from replication.documents.methods import method_value
 from replication.figures.typeset import number, typeset
 from replication.judge import abstract, verdicts

@@ -1,4 +1,4 @@
-"""A study at its smallest scale, computed as the workflow does, for the checks of a study."""
+"""A study at its smallest scale, computed as the workflow does: for its checks, and for `quick`."""
 
 import os
 import signal
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import click
 import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
@@ -23,8 +24,10 @@ from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.steps import DOCUMENTS, Step, StepsFile
 from replication.plan.study_jobs import StudyJobs
-from replication.study.studies import Study
+from replication.study.studies import Study, find_studies
 
+FOLDER = "quick"
+"""Working folder of the command `quick`, below the current one."""
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "random"}
 """Variables of a process: hashes differ each time, so that results by the order of a set show."""
 
@@ -161,3 +164,23 @@ class Small:
 def _jobs_of(study: Study, changes: dict[str, Any]) -> Jobs:
     studies = {study.name: study}
     return Jobs.of(configure(changes, studies), studies)
+
+
+@click.command()
+@click.argument("studies", nargs=-1)
+def main(studies: tuple[str, ...]) -> None:
+    """Compute studies at their smallest scale, in the folder `quick`: do all stages fit together?
+
+    These are the named studies, or else those of a plain run. One process makes all files, as
+    Python and its packages take longer to start than such jobs. Nothing outside of this folder
+    changes, and its results say nothing about the paper.
+    """
+    known = find_studies()
+    plain = [name for name, study in known.items() if study.is_default]
+    folder = Path(FOLDER).resolve()
+    for name in Jobs.of(configure({}, known), known).selected_studies([*(studies or plain)]):
+        try:
+            small = Small.compute(known[name], folder)
+        except OSError as error:
+            raise InputError(f"{folder}: {error.strerror}; make room for this folder") from error
+        click.echo(f"{name}: {FOLDER}/{small.study.figures}, {FOLDER}/{small.study.scorecard}")

@@ -9,11 +9,16 @@ full    computes everything from nothing, in a folder of its own
 
 import math
 import random
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
 
 import click
 import pandas as pd
+import yaml
 
 from replication.base.errors import InputError
 from replication.base.storage import write_csv, write_text
@@ -25,15 +30,15 @@ from replication.bundle.bundle import (
     Bundle,
     combine,
     read_bundle,
-    reference_folder,
     run_keys,
     write_bundle,
 )
-from replication.bundle.computed import due_runs, empty_bundle, settings_digests
-from replication.bundle.judged import judge_study
+from replication.bundle.computed import dependencies, due_runs, read_computed, settings_digests
+from replication.bundle.judged import judge_study, with_paper_scale
 from replication.judge.scorecard import counts as totals
 from replication.judge.scorecard import scorecard
 from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs, refuse_other_settings
 from replication.plan.study_jobs import StudyJobs
 from replication.study.studies import find_studies
 from replication.verify.comparison import (
@@ -43,11 +48,11 @@ from replication.verify.comparison import (
     missing_parts,
     tolerances_of_study,
 )
-from replication.verify.computing import Level, Project
 from replication.verify.differences import Difference
 from replication.verify.receipts import issue_receipt
-from replication.verify.reference import write_reference
+from replication.verify.reference import Project, write_reference
 
+Level = Literal["hash", "seed", "full"]
 OUTPUT = Path("results/differences.csv")
 MOST_PRINTED = 30
 """Largest number of differences that are printed; the file has all of them."""
@@ -101,14 +106,19 @@ def main(
             "--level: seed and full compute by the default settings, where --workflow-profile says;"
             " hash, --write and --configuration compute nothing"
         )
-    studies = find_studies()
-    whole = configure({}, studies)
+    known = find_studies()
+    wanted = [*names] or [name for name, study in known.items() if study.is_default]
+    # Settings of results are those of all studies.
+    named = {} if configuration else {name: known[name] for name in wanted if name in known}
+    studies = named or known
+    default = configure({}, studies)
+    whole = default
     if configuration:
-        whole = type(whole).parse(read_yaml(configuration), str(configuration))
-    project = Project(root, studies, whole, profile)
-    chosen = [name for name, study in studies.items() if study.is_default]
-    if names:
-        chosen = project.jobs.selected_studies([*names])
+        whole = type(default).parse(read_yaml(configuration), str(configuration))
+    jobs = Jobs.of(whole, studies, with_paper_scale(root))
+    of_default = jobs if whole == default else Jobs.of(default, studies)
+    project = Project(root, jobs, of_default)
+    chosen = jobs.selected_studies(wanted)
     if write:
         for name in chosen:
             write_reference(project, name, partly=partly, restamp=restamp)
@@ -121,10 +131,15 @@ def main(
     rows: list[tuple[str, Difference]] = []
     for name in chosen:
         click.echo(f"\n{name}\n")
-        current, reference, differences = _compare_study(project, name, level, seed)
+        folder = project.reference_folder(name)
+        # Before hours of computing.
+        kept = read_bundle(folder)
+        click.echo(f"Compared with {folder}")
+        results = _results(jobs, name, level, seed, profile, root)
+        current, reference, differences = _compare_study(project, name, level, results, kept)
         rows += [(name, difference) for difference in differences]
         if found:
-            tables = empty_bundle().tables | current.tables
+            tables = Bundle().tables | current.tables
             # A new folder: writing removes what a bundle does not have.
             (found / name).mkdir(parents=True)
             write_bundle(found / name, replace(current, tables=tables))
@@ -142,16 +157,15 @@ def main(
 
 
 def _compare_study(
-    project: Project, name: str, level: Level, draw: int
+    project: Project,
+    name: str,
+    level: Level,
+    results: tuple[Bundle, dict[str, str]],
+    kept: tuple[Bundle, list[str]],
 ) -> tuple[Bundle, Bundle, list[Difference]]:
     """Return the results of a study, its reference and all differences; print the scorecard."""
-    folder = project.reference_folder(name)
-    is_second = folder.name == PAPER_SCALE and folder.is_dir()
-    if not is_second:
-        folder = reference_folder(project.root, name)
-    reference, changed = read_bundle(folder)
-    click.echo(f"Compared with {folder}")
-    current, refused = project.results(name, level, draw)
+    (current, refused), (reference, changed) = results, kept
+    is_second = project.reference_folder(name).name == PAPER_SCALE
     study = project.jobs.studies[name]
     default = study if is_second else project.default.studies[name]
     parts = [*settings_digests(project.default, name)]
@@ -159,15 +173,11 @@ def _compare_study(
         current = _without_additions(current, reference)
     runs = reference.tables[FINGERPRINTS]
     due = due_runs(study).merge(runs[run_keys(runs)])
-    whole = due_runs(default)
-    # A second reference may lack parts, and of single seeds that are drawn none is due.
-    in_reference = ([], _begun(whole, reference)) if is_second else (parts, whole)
-    in_results = (parts, due) if level == "full" else ([], due.head(0))
-    if level == "hash":
-        in_results = ([], _begun(due, current))
+    # Of single seeds that are drawn none is due.
+    due = due.head(0) if level == "seed" else due
     rows = [
         *(Difference("reference", path, "as it was made", "changed by hand") for path in changed),
-        *missing_parts("reference", reference, *in_reference),
+        *missing_parts("reference", reference, [] if is_second else parts, due_runs(default)),
         *(Difference("results", path, READABLE, why) for path, why in refused.items()),
         *compare_with_reference(
             current,
@@ -175,16 +185,10 @@ def _compare_study(
             judge_study(default, reference.tables[EVIDENCE]),
             *tolerances_of_study(study),
         ),
-        *missing_parts("results", current, *in_results),
+        *missing_parts("results", current, parts if level == "full" else [], due),
     ]
     _print_report(default, current, reference, rows, level)
     return current, reference, rows
-
-
-def _begun(runs: pd.DataFrame, there: Bundle) -> pd.DataFrame:
-    """Return the runs of the experiments of which some runs are there."""
-    known = there.tables.get(FINGERPRINTS, runs.head(0))["experiment"]
-    return runs[runs["experiment"].isin(known)]
 
 
 def _without_additions(current: Bundle, reference: Bundle) -> Bundle:
@@ -230,6 +234,61 @@ def _print_report(
         click.echo(f"Equal to the reference: {found}.")
     for difference in sorted(rows, key=lambda each: math.isfinite(each.difference))[:MOST_PRINTED]:
         click.echo(difference_sentence(difference), err=True)
+
+
+def _results(
+    jobs: Jobs, study: str, level: Level, draw: int, profile: Path | None, root: Path
+) -> tuple[Bundle, dict[str, str]]:
+    """Return the results at a level, and by path the reason why a file cannot be used.
+
+    Levels above `hash` compute by the default settings in a new folder: all, or one seed of each
+    experiment, drawn by a random number.
+    """
+    if level == "hash":
+        refuse_other_settings(jobs, [study])
+        return read_computed(jobs, study, Path())
+    overlay, made = {}, jobs
+    if level == "seed":
+        overlay = jobs.studies[study].one_seed(random.Random(draw))
+        studies = {name: each.study for name, each in jobs.studies.items()}
+        made = Jobs.of(configure(overlay, studies), studies)
+    files = made.studies[study].files
+    # Single seeds decide no claim.
+    targets = files.all if level == "full" else [*files.fingerprints.values()]
+    # Every machine of a cluster sees a folder below `results/`; they do not share `/tmp`.
+    shared = Path("results").absolute() if profile else None
+    if shared:
+        shared.mkdir(exist_ok=True)
+    # A job that was cancelled may still write.
+    with TemporaryDirectory(prefix="verify-", dir=shared, ignore_cleanup_errors=True) as folder:
+        file = Path(folder, "configuration.yaml")
+        file.write_text(yaml.safe_dump(overlay, sort_keys=False), encoding="utf-8")
+        command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress"]
+        command += ["--snakefile", str(root / "Snakefile")]
+        command += ["--directory", folder, "--configfile", str(file)]
+        if profile:
+            command += ["--workflow-profile", str(profile.resolve())]
+            # Its commands may name files there.
+            Path(folder, "profiles").symlink_to((root / "profiles").absolute())
+        if _wait_for_snakemake(subprocess.Popen(command)):
+            raise InputError("computing the results failed, see above")
+        found, refused = read_computed(made, study, Path(folder))
+    return replace(found, depends=dependencies(jobs, study)), refused
+
+
+def _wait_for_snakemake(process: "subprocess.Popen[bytes]") -> int:
+    """Return the exit status of Snakemake, which gets a Ctrl-C, too, and then cancels its jobs.
+
+    A second Ctrl-C ends it at once.
+    """
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            process.terminate()
+        raise
 
 
 if __name__ == "__main__":

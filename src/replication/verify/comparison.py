@@ -1,7 +1,7 @@
 """Comparison of two bundles, quantity by quantity, and its differences as sentences."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -84,20 +84,22 @@ def tolerances_of_study(study: StudyJobs) -> tuple[set[str], Tolerances]:
 
 
 def missing_parts(
-    place: str, there: Bundle, parts: Iterable[str], runs: pd.DataFrame
+    place: str, there: Bundle, parts: Sequence[str], runs: pd.DataFrame
 ) -> Iterator[Difference]:
     """Yield a difference for every figure, claim, verdict and run that should be there and is not.
 
-    `runs` has a row per run, with the columns that tell runs apart.
+    `runs` has a row per run, with the columns that tell runs apart. Without any `parts`, only runs
+    of experiments that are there in part should be there.
     """
     here = {*there.parts, *(f"verdict on {claim}" for claim in there.verdicts)}
     due = [part for part in parts if part.startswith(("figure ", "claim "))]
     due += [part.replace("claim", "verdict on") for part in due if part.startswith("claim ")]
     missing = [part for part in due if part not in here]
-    known = there.tables.get(FINGERPRINTS, runs)
+    known = there.tables.get(FINGERPRINTS, runs.head(0))
+    if not parts:
+        runs = runs[runs["experiment"].isin(known["experiment"])]
     # Runs that an earlier measure told apart otherwise are not there.
-    is_alike = FINGERPRINTS in there.tables and {*runs} <= {*known}
-    known = known[[*runs]].drop_duplicates() if is_alike else runs.head(0)
+    known = known[[*runs]].drop_duplicates() if {*runs} <= {*known} else runs.head(0)
     both = runs.merge(known, how="left", indicator=True)
     absent = both[both["_merge"] == "left_only"].groupby("experiment").size()
     missing += [f"{number} runs of {experiment}" for experiment, number in absent.items()]

@@ -30,11 +30,11 @@ from replication.bundle.bundle import (
     reference_folder,
     run_keys,
 )
-from replication.bundle.machine import gpu, own_processor, system
+from replication.bundle.computed import gpu, own_processor, system
 from replication.judge.verdicts import Verdict
 from replication.study.seeds import format_seeds
-from replication.verify.computing import Project
 from replication.verify.differences import Difference
+from replication.verify.reference import Project
 
 FOLDER = "reproductions"
 COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
@@ -156,7 +156,7 @@ def issue_receipt(
             emulated=arithmetic_variables(),
             cores=os.cpu_count() or 1,
             system=system(),
-            gpu=gpu() if project.configuration.computation.device == "cuda" else None,
+            gpu=gpu() if project.jobs.configuration.computation.device == "cuda" else None,
         ),
         packages={
             name: each for name, each in current.depends["machine"].items() if name != "processor"

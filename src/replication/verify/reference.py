@@ -7,6 +7,7 @@ is kept, and all claims are judged anew.
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -19,16 +20,16 @@ from replication.bundle.bundle import (
     Bundle,
     combine,
     read_unchanged,
+    reference_folder,
     write_bundle,
 )
-from replication.bundle.computed import dependencies, due_runs, empty_bundle, read_computed
-from replication.bundle.judged import judge_study
+from replication.bundle.computed import dependencies, due_runs, read_computed, settings_digests
+from replication.bundle.judged import is_paper_scale, judge_study
 from replication.judge.scorecard import refuse_wrong_tables
-from replication.plan.jobs import refuse_other_settings
+from replication.plan.jobs import Jobs, refuse_other_settings
 from replication.plan.study_jobs import StudyJobs
 from replication.study.studies import Study
 from replication.verify.comparison import missing_parts
-from replication.verify.computing import Project
 
 MACHINE_SEPARATOR = ", in part "
 """Separator of the processors, or versions, of a reference that was made on several machines."""
@@ -42,6 +43,29 @@ SUFFIXES = (".md", ".py", ".yaml", ".yml")
 """Endings of the files that people write."""
 
 
+@dataclass(frozen=True)
+class Project:
+    """A project, and the jobs of its results and of its references."""
+
+    root: Path
+    """Folder of the Snakefile and of the references."""
+    jobs: Jobs
+    """Table of jobs of the results."""
+    default: Jobs
+    """Table of jobs of the references."""
+
+    def is_default(self, study: str) -> bool:
+        """Say whether the settings of a study are those of its reference."""
+        now, default = (settings_digests(jobs, study) for jobs in (self.jobs, self.default))
+        return now == default
+
+    def reference_folder(self, study: str) -> Path:
+        """Return the folder of the reference that results belong to, the second at its scale."""
+        folder, parts = reference_folder(self.root, study), self.jobs.studies[study]
+        is_second = is_paper_scale(parts) and not self.is_default(study)
+        return folder / PAPER_SCALE if is_second else folder
+
+
 def write_reference(project: Project, name: str, *, partly: bool, restamp: bool) -> None:
     """Write the results of a study in the current folder as its reference.
 
@@ -50,8 +74,9 @@ def write_reference(project: Project, name: str, *, partly: bool, restamp: bool)
     `restamp` keeps all of them, and the user answers for it that they would come out the same. An
     `InputError` names parts that are missing, or says why the results cannot be kept.
     """
-    refuse_marks(project.studies[name])
-    study, folder = project.jobs.studies[name], project.reference_folder(name)
+    study = project.jobs.studies[name]
+    refuse_marks(study.study)
+    folder = project.reference_folder(name)
     is_second = folder.name == PAPER_SCALE
     if not (is_second or project.is_default(name)):
         raise InputError(
@@ -60,16 +85,17 @@ def write_reference(project: Project, name: str, *, partly: bool, restamp: bool)
         )
     if is_second:
         refuse_other_settings(project.jobs, [name])
-    kept = empty_bundle()
+    kept = Bundle()
     if restamp or (partly and (folder.is_dir() or not is_second)):
         kept = read_unchanged(folder)
-    found, refused = Bundle({}, {}, dependencies(project.jobs, name)), dict[str, str]()
-    if not restamp:
+    if restamp:
+        found = Bundle(depends=dependencies(project.jobs, name))
+    else:
         found, refused = read_computed(project.jobs, name, Path())
-    for reason in refused.values():
-        if not partly:
-            raise InputError(reason)
-        click.echo(f"Kept as it was: {reason}")
+        for reason in refused.values():
+            if not partly:
+                raise InputError(reason)
+            click.echo(f"Kept as it was: {reason}")
     merged = merge_bundles(study, found, kept, trusted=restamp, is_part=is_second and partly)
     refuse_wrong_tables(study.registry, merged.verdicts.values())
     if not merged.verdicts:

@@ -24,7 +24,7 @@ from replication.base.process import (
     shell_variables,
 )
 from replication.base.project import commit_name
-from replication.bundle.machine import own_processor, processor
+from replication.bundle.computed import own_processor, processor
 from replication.figures.style import set_style
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs

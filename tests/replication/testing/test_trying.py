@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from conftest import FIGURES
 
 from replication.base.errors import InputError
-from replication.testing import quick, small
+from replication.testing import small
 
 
 class Here:
@@ -31,7 +31,7 @@ class Here:
 def test_quick_makes_figures_and_verdicts_in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(small, "process", lambda number: Here())
-    done = CliRunner().invoke(quick.main, ["example"])
+    done = CliRunner().invoke(small.main, ["example"])
     assert done.exit_code == 0, done.output
     assert done.output == "example: quick/figures/example, quick/results/example/verdicts.md\n"
     assert [path.name for path in tmp_path.iterdir()] == ["quick"]
@@ -65,7 +65,7 @@ def test_quick_tells_why_a_job_fails(tmp_path, monkeypatch, failure, message):
     monkeypatch.chdir(tmp_path)
     failing = Here(failure)
     monkeypatch.setattr(small, "process", cache(lambda number: failing))
-    done = CliRunner().invoke(quick.main, ["example"])
+    done = CliRunner().invoke(small.main, ["example"])
     assert (done.exit_code, len(failing.jobs)) == (1, 1)
     assert done.output.startswith("Error: results/example/")
     assert done.output.endswith(f": {message}\n")
@@ -74,10 +74,10 @@ def test_quick_tells_why_a_job_fails(tmp_path, monkeypatch, failure, message):
 def test_a_file_in_the_way_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "quick").touch()
-    assert "quick: File exists; make room" in CliRunner().invoke(quick.main).output
+    assert "quick: File exists; make room" in CliRunner().invoke(small.main).output
 
 
 def test_an_unknown_study_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert "did you mean 'example'?" in CliRunner().invoke(quick.main, ["exmple"]).output
+    assert "did you mean 'example'?" in CliRunner().invoke(small.main, ["exmple"]).output
     assert not [*tmp_path.iterdir()]

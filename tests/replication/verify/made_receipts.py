@@ -4,12 +4,12 @@ import json
 import shutil
 from pathlib import Path
 
-from conftest import DEFAULTS, FIGURE, JOBS, ROOT, STUDIES
+from conftest import FIGURE, JOBS, ROOT
 
 from replication.base.storage import write_text
 from replication.bundle.bundle import FINGERPRINTS, read_bundle, reference_folder
-from replication.verify.computing import Project
 from replication.verify.receipts import FOLDER, Receipt, issue_receipt
+from replication.verify.reference import Project
 
 STUDY = Path(FIGURE).parent.name
 ONE = "2026-01-31-epyc.json"
@@ -17,8 +17,7 @@ BY = "J. Roe, https://orcid.org/0000-0002-1825-0097"
 REFERENCE = read_bundle(reference_folder(ROOT, STUDY))[0]
 RUNS = REFERENCE.tables[FINGERPRINTS]
 OTHER_BITS = RUNS.assign(digest=RUNS["digest"].str[::-1])
-PROJECT = Project(ROOT, STUDIES, DEFAULTS)
-vars(PROJECT).update(jobs=JOBS, default=JOBS)  # as they are known already
+PROJECT = Project(ROOT, JOBS, JOBS)
 
 
 def told(current=REFERENCE, differences=(), project=PROJECT) -> Receipt:

@@ -28,8 +28,7 @@ from replication.bundle.bundle import (
     reference_folder,
     run_keys,
 )
-from replication.bundle.computed import collect_evidence
-from replication.bundle.machine import machine
+from replication.bundle.computed import collect_evidence, machine
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.verify.comparison import (

@@ -2,20 +2,21 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import DEFAULTS, PAGE, STUDIES, Template
+from conftest import JOBS, PAGE, STUDIES, Template
 
 from replication.bundle.bundle import PAPER_SCALE, read_unchanged
-from replication.bundle.judged import read_judged_reference
-from replication.bundle.judged import test_digests as digests_of_tests
-from replication.bundle.paper_scale import (
+from replication.bundle.judged import (
     is_paper_scale,
     judged_at_paper_scale,
+    read_judged_reference,
     with_paper_scale,
 )
+from replication.bundle.judged import test_digests as digests_of_tests
 from replication.documents.pages import StudyResults, claims_page
 from replication.plan.configuration import configure, merge, read_overlay
 from replication.plan.jobs import Jobs
@@ -178,11 +179,11 @@ def test_seeds_alone_may_differ_from_the_papers_scale(changes, is_same):
     study = STUDIES["lp_ft"]
     overlay = merge(read_overlay(study.folder / f"{PAPER_SCALE}.yaml"), {"lp_ft": changes})
     settings = configure(overlay, {"lp_ft": study}).section("lp_ft")
-    assert is_paper_scale(study, settings) == is_same
+    assert is_paper_scale(replace(JOBS.studies["lp_ft"], settings=settings)) == is_same
 
 
 def test_a_study_without_a_papers_scale_has_no_run_of_it():
-    assert not is_paper_scale(STUDIES[STUDY], DEFAULTS.section(STUDY))
+    assert not is_paper_scale(JOBS.studies[STUDY])
 
 
 def test_without_a_verdict_nothing_is_kept(project):

@@ -35,13 +35,13 @@ from replication.bundle.bundle import (
     reference_folder,
     write_bundle,
 )
-from replication.bundle.machine import gpu
+from replication.bundle.computed import gpu
 from replication.documents.cited import Citable
 from replication.plan.jobs import Jobs
 from replication.verify.command import main
-from replication.verify.computing import Project
 from replication.verify.differences import Difference
 from replication.verify.receipts import COLUMNS, FOLDER, receipt_files, reproductions
+from replication.verify.reference import Project
 
 
 @pytest.fixture
@@ -133,8 +133,8 @@ def test_other_settings_are_told():
     own = DEFAULTS.model_dump(mode="json")
     for experiment in own[STUDY]["experiments"].values():
         experiment["seeds"] = {"first": 1, "count": 3}
-    project = Project(ROOT, STUDIES, type(DEFAULTS).parse(own, "other"))
-    vars(project).update(jobs=Jobs.of(project.configuration, STUDIES), default=JOBS)
+    jobs = Jobs.of(type(DEFAULTS).parse(own, "other"), STUDIES)
+    project = Project(ROOT, jobs, JOBS)
     assert told(project=project).settings == "others"
     assert told().settings == "default"
 

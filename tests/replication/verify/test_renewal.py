@@ -9,7 +9,7 @@ from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.bundle.bundle import EVIDENCE, FINGERPRINTS, Bundle, read_bundle, reference_folder
-from replication.bundle.computed import dependencies, empty_bundle
+from replication.bundle.computed import dependencies
 from replication.judge.verdicts import Verdict
 from replication.verify.reference import merge_bundles
 
@@ -46,7 +46,7 @@ def test_with_nothing_computed_everything_is_judged_anew():
 
 
 def test_a_new_reference_is_what_is_computed():
-    merged = merge_bundles(STUDY, KEPT, empty_bundle())
+    merged = merge_bundles(STUDY, KEPT, Bundle())
     assert (merged.verdicts, merged.depends) == (KEPT.verdicts, KEPT.depends)
     assert merged.tables.keys() == KEPT.tables.keys()
     for name, table in KEPT.tables.items():

@@ -35,6 +35,6 @@ def test_every_mark_is_named(study):
 @pytest.mark.parametrize("partly", [False, True])
 @pytest.mark.parametrize("restamp", [False, True])
 def test_whoever_writes_a_reference_is_refused(study, partly, restamp):
-    project = SimpleNamespace(studies={"mine": study})
+    project = SimpleNamespace(jobs=SimpleNamespace(studies={"mine": SimpleNamespace(study=study)}))
     with pytest.raises(InputError, match="no reference is kept"):
         write_reference(project, "mine", partly=partly, restamp=restamp)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import DEFAULTS, FIGURE, JOBS, ROOT, STUDIES, Project
+from conftest import FIGURE, JOBS, ROOT, Project
 
 from replication.bundle.bundle import Bundle
 from replication.verify import command as verify
-from replication.verify import computing as projects
 
 STUDY = Path(FIGURE).parent.name
 PROFILE = ROOT / "profiles/cluster-generic"
@@ -41,11 +40,9 @@ def snakemake(tmp_path, monkeypatch):
 
 def compute(monkeypatch: pytest.MonkeyPatch, profile: Path | None) -> None:
     """Compute everything of the study by a profile."""
-    monkeypatch.setattr(projects, "read_computed", lambda *_: (Bundle({}, {}, {}), {}))
-    monkeypatch.setattr(projects, "dependencies", lambda *_: {})
-    project = projects.Project(ROOT, STUDIES, DEFAULTS, profile)
-    vars(project).update(jobs=JOBS, default=JOBS)  # as they are known already
-    project.results(STUDY, "full", 0)
+    monkeypatch.setattr(verify, "read_computed", lambda *_: (Bundle({}, {}, {}), {}))
+    monkeypatch.setattr(verify, "dependencies", lambda *_: {})
+    verify._results(JOBS, STUDY, "full", 0, profile, ROOT)
 
 
 def options(folder: Path) -> dict[str, str]:
@@ -96,7 +93,7 @@ class Child:
 
 
 def test_snakemake_is_waited_for():
-    assert projects._wait_for_snakemake(Child(0)) == 3
+    assert verify._wait_for_snakemake(Child(0)) == 3
 
 
 @pytest.mark.parametrize(("interrupts", "seen"), [(1, ["ended"]), (2, ["terminated"])])
@@ -104,7 +101,7 @@ def test_ctrl_c_lets_snakemake_cancel_its_jobs_and_a_second_one_ends_it(interrup
     """It is sent to both; Snakemake ends when no job is left in the queue."""
     child = Child(interrupts)
     with pytest.raises(KeyboardInterrupt):
-        projects._wait_for_snakemake(child)
+        verify._wait_for_snakemake(child)
     assert child.seen == seen
 
 
