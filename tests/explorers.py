@@ -5,9 +5,9 @@ from report_folder import ORIGIN
 
 from replication.base.storage import read_csv
 from replication.bundle.bundle import Bundle, figure_path
-from replication.report.figures import Shown
 from replication.report.page import render
 from replication.report.site import Site
+from replication.report.views import Shown
 from replication.study.registry import Registry
 
 PARTS = {

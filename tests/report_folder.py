@@ -14,9 +14,9 @@ from replication.base.storage import checksum, checksum_file, write_json
 from replication.bundle.computed import read_finished
 from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
-from replication.report.figures import Shown
 from replication.report.page import render, write_page
 from replication.report.site import Site
+from replication.report.views import Shown
 from replication.study.contract import StudySettings
 from replication.study.registry import read_registry
 from replication.study.studies import Study

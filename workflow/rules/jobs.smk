@@ -31,7 +31,7 @@ try:
         refuse_target,
         unknown_targets,
     )
-    from replication.report.site_steps import SiteSteps
+    from replication.report.steps import SiteSteps
     from replication.study.studies import find_studies
 except ModuleNotFoundError as error:
     raise WorkflowError(

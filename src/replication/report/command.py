@@ -24,12 +24,12 @@ from replication.bundle.judged import read_judged_reference, with_paper_scale
 from replication.judge.abstract import decided_sentences
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.plan.configuration import configure
+from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
 from replication.plan.steps import Step
-from replication.report.figures import Shown, picture_path
-from replication.report.index import render_index
 from replication.report.page import refuse_other_files, render, write_page
-from replication.report.site import INDEX, Site, cost_of, registry_of
+from replication.report.site import INDEX, Site, registry_of, render_index
+from replication.report.views import Shown, picture_path
 from replication.run.stages import make_output
 from replication.study.registry import SCORECARD
 from replication.study.studies import find_studies
@@ -71,7 +71,7 @@ def write_site(root: Path, names: Sequence[str], output: Path) -> list[Path]:
     pages = {name: output / f"{name}.html" for name in names}
     for page in pages.values():
         refuse_other_files(page)
-    site, texts = Site(names, INDEX, COMMAND), {}
+    site, costs, texts = Site(names, INDEX, COMMAND), Costs(jobs), {}
     origin = {
         "commit": commit_name(root),
         "configuration": "the study's defaults",
@@ -82,7 +82,7 @@ def write_site(root: Path, names: Sequence[str], output: Path) -> list[Path]:
         draw_all([one for each in shown.values() for one in _drawings(root, jobs, each)])
         for name, each in shown.items():
             made = origin | {"command": COMMAND.format(name)}
-            texts[name] = render(each, cost_of(jobs, name), site, made, root)
+            texts[name] = render(each, costs.in_words(name), site, made, root)
         for name, page in pages.items():
             write_page(page, shown[name], texts[name])
     verdicts = {name: bundle.verdicts for name, bundle in bundles.items()}

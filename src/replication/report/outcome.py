@@ -9,9 +9,8 @@ from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import OUTCOMES, short_verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
-from replication.report.claims import figure_of
-from replication.report.figures import beside_paper
 from replication.report.site import known_verdicts
+from replication.report.views import beside_paper, figure_of
 
 MOST_CLAIMS = 8
 """Largest number of claims that are told one by one; more are counted."""
@@ -28,7 +27,7 @@ def outcome_lines(jobs: Jobs, root: Path, targets: Iterable[str]) -> list[str]:
         if target.startswith("figures/") and below in jobs.figures:
             study, name = jobs.figures[below]
             claims = study.claims.values()
-            own = [each.id for each in claims if figure_of(each, study.figures) == name]
+            own = [each.id for each in claims if figure_of(study, each) == name]
             lines |= dict.fromkeys([*_numbers(study, name), *_verdicts(jobs, root, study, own)])
         for study in jobs.studies.values():
             known = {study.verdict(claim): [claim] for claim in study.claims}

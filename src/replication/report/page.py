@@ -2,38 +2,43 @@
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import pandas as pd
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from replication.base.errors import InputError
 from replication.base.project import UNKNOWN, read_citation_file, why_unknown
 from replication.base.storage import FOLDER_MARK, write_csv, write_stamped, write_text
 from replication.bundle.computed import read_finished
+from replication.figures.typeset import typeset
 from replication.judge.abstract import decided_sentences, sentences_by_version
+from replication.plan.costs import Costs
 from replication.plan.steps import Step
-from replication.report.claims import claim_views
 from replication.report.explorer import explorer
-from replication.report.figures import Shown, show_figure
-from replication.report.prose import findings
 from replication.report.site import (
     Site,
     asset,
-    cost_of,
     folder_of,
     known_verdicts,
     page_environment,
     plan_again,
-    registry_of,
-    studies_of_paper,
+    studies_beside,
 )
+from replication.report.views import Shown, claim_view, figure_view, picture_path
 from replication.verify.receipts import COLUMNS, reproductions
 
 KINDS = {".svg", ".png", ".csv"}
 """Endings of the files in a page's folder."""
 COMPARISONS = "all-comparisons.csv"
 """Name of the table of all comparisons, which no figure can have."""
+_SECTION = re.compile(r"^## What holds\n(.*?)(?=^## |^\||\Z)", re.DOTALL | re.MULTILINE)
+"""Section of a README with the findings, until its first table: paragraphs and pictures."""
+_LINK = re.compile(r"\[([^\]]+)\]\(([^()\s]+)\)")
+_PARSER = MarkdownIt("zero").enable(["emphasis", "link"])
+_PARSER.add_render_rule("text", lambda _, tokens, at, *__: typeset(tokens[at].content))
 
 
 def render(shown: Shown, cost: str, site: Site, origin: Mapping[str, str], root: Path) -> str:
@@ -44,11 +49,11 @@ def render(shown: Shown, cost: str, site: Site, origin: Mapping[str, str], root:
     """
     study, verdicts = shown.study, shown.bundle.verdicts
     name, settings = study.study.name, study.settings.model_dump(mode="json")
-    figures = {figure: show_figure(shown, figure, settings) for figure in study.figures}
+    figures = {figure: figure_view(shown, figure, settings) for figure in study.figures}
     environment = page_environment()
     tables = {figure: shown.folder / study.table(figure) for figure in figures}
     added = explorer(name, settings, tables, environment)
-    related = {each.name: registry_of(each.name) for each in studies_of_paper(name)}
+    related = studies_beside(name)
     elsewhere = decided_sentences(
         (registry, known_verdicts(root, other)) for other, registry in related.items()
     )
@@ -63,7 +68,7 @@ def render(shown: Shown, cost: str, site: Site, origin: Mapping[str, str], root:
         marked_elsewhere={words: found.mark for words, found in elsewhere.items()},
         findings=findings(study.study.readme, {claim.id for claim in study.registry.claims}),
         figures=sorted(figures.values(), key=lambda figure: place_in_paper(figure["text"].label)),
-        claims=claim_views(study, verdicts),
+        claims=[claim_view(study, each, verdicts.get(each.id)) for each in study.registry.claims],
         comparisons_link=f"{name}/{COMPARISONS}",
         reproductions=[row for _, *row in reproductions(root, name)],
         columns=COLUMNS,
@@ -77,6 +82,29 @@ def render(shown: Shown, cost: str, site: Site, origin: Mapping[str, str], root:
         style=asset("style.css", added.style),
         script=asset("script.js", added.script),
     )
+
+
+def findings(readme: Path, claims: Container[str]) -> list[Markup]:
+    """Return the paragraphs of the section "What holds" of a README; none without such a section.
+
+    Tables, the sentences that lead to them, and all behind them are left out. Links lead to claims
+    of the page, given by number, or to the web; of other links, and of pictures, words remain.
+    """
+    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    section = _SECTION.search(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL))
+    parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", section[1] if section else ""))
+
+    def link(match: re.Match[str]) -> str:
+        claim = match[2].partition("#")[2]
+        if claim in claims:
+            return f"[{match[1]}](#claim-{claim})"
+        return match[0] if match[2].startswith(("https://", "http://")) else match[1]
+
+    return [
+        Markup(_PARSER.renderInline(_LINK.sub(link, part)))
+        for part in parts
+        if part and part[0] not in "#!" and part[-1] != ":"
+    ]
 
 
 def place_in_paper(label: str) -> tuple[int, int, str]:
@@ -116,8 +144,9 @@ def write_page(page: Path, shown: Shown, html: str, key: str = "") -> None:
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for path in shown.files:
-            shutil.copyfile(path, folder / path.name)
+        for name in shown.study.figures:
+            for path in (picture_path(shown.study, name), shown.study.table(name)):
+                shutil.copyfile(shown.folder / path, folder / Path(path).name)
     except OSError as error:
         raise InputError(
             f"{folder}: cannot be written ({error.strerror or error}); make room or allow writing"
@@ -143,4 +172,5 @@ def write_page_of_run(step: Step) -> None:
     }
     jobs = plan_again(facts, name)
     shown = Shown(jobs.studies[name], read_finished(jobs.studies[name], folder), folder)
-    write_page(step.file, shown, render(shown, cost_of(jobs, name), site, origin, root), step.key)
+    html = render(shown, Costs(jobs).in_words(name), site, origin, root)
+    write_page(step.file, shown, html, step.key)

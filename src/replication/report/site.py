@@ -1,4 +1,4 @@
-"""The site: the page of each study with its folder, and an index of all papers."""
+"""The site: what its pages share, and the index of all papers, which says how far each holds."""
 
 import base64
 import hashlib
@@ -13,19 +13,22 @@ from markupsafe import Markup
 
 from replication.base.errors import InputError
 from replication.base.project import name_author
+from replication.base.storage import write_stamped
 from replication.bundle.bundle import read_verdicts, reference_folder
 from replication.bundle.judged import with_paper_scale
 from replication.documents.methods import method_value
 from replication.figures.typeset import number, typeset
 from replication.judge import abstract, verdicts
+from replication.judge.abstract import count_marks, decided_sentences, sentences_by_version
+from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import Configuration, configuration_type
 from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
 from replication.plan.steps import Step
 from replication.study.claims import GROUPS
-from replication.study.registry import Registry, read_registry, without_latex
-from replication.study.studies import Study, find_studies
+from replication.study.registry import SCORECARD, Registry, read_registry, without_latex
+from replication.study.studies import find_studies
 
 TEMPLATES = Path(__file__).parent / "templates"
 INDEX = "index.html"
@@ -96,11 +99,12 @@ def registry_of(study: str) -> Registry:
     return read_registry(find_studies()[study].folder / "registry.yaml")
 
 
-def studies_of_paper(study: str) -> list[Study]:
-    """Return the other studies of a study's paper."""
-    url = registry_of(study).url if study in find_studies() else None
-    others = find_studies().items()
-    return [each for name, each in others if url and name != study and registry_of(name).url == url]
+def studies_beside(study: str) -> dict[str, Registry]:
+    """Return the registries of the other studies of a study's paper, by name."""
+    registries = {name: registry_of(name) for name in find_studies()}
+    own = registries.pop(study, None)
+    url = own.url if own else None
+    return {name: each for name, each in registries.items() if url and each.url == url}
 
 
 def known_verdicts(root: Path, study: str) -> dict[str, Verdict]:
@@ -128,6 +132,51 @@ def folder_of(step: Step) -> Path:
     return Path(step.inputs[0].path.removesuffix(step.facts["first"]))
 
 
-def cost_of(jobs: Jobs, study: str) -> str:
-    """Return the time and memory of all jobs of a study, in words."""
-    return Costs(jobs).in_words(study)
+def render_index(
+    root: Path, jobs: Jobs, site: Site, verdicts: Mapping[str, Mapping[str, Verdict]]
+) -> str:
+    """Return the index as HTML.
+
+    Verdicts are by study and claim; those of other studies are their references'.
+    """
+    registries = {name: registry_of(name) for name in find_studies()}
+    judged = {name: verdicts.get(name) or known_verdicts(root, name) for name in registries}
+    elsewhere = decided_sentences((registries[name], judged[name]) for name in registries)
+    # Of a paper with several studies the one that has the abstract comes first.
+    papers: dict[str, list[str]] = {}
+    for name, registry in sorted(
+        registries.items(), key=lambda item: (not item[1].abstracts, not item[1].url)
+    ):
+        papers.setdefault(registry.url or name, []).append(name)
+    costs, told = Costs(jobs), []
+    for first, *others in papers.values():
+        paper = registries[first], judged[first], elsewhere
+        told.append(
+            {
+                "registry": registries[first],
+                "marks": count_marks(*paper) if judged[first] else {},
+                "abstracts": sentences_by_version(*paper) if judged[first] else {},
+                "has_picture": first in site.pages and SCORECARD in jobs.studies[first].figures,
+                "studies": [
+                    {"name": name, "title": registries[name].title, "cost": costs.in_words(name)}
+                    for name in (first, *others)
+                ],
+            }
+        )
+    template = page_environment().get_template("index.html")
+    return template.render(papers=told, site=site, here="", style=asset("style.css"), script="")
+
+
+def write_index_of_run(step: Step) -> None:
+    """Write the index of a run, after everything was read."""
+    facts, folder = step.facts, folder_of(step)
+    jobs = plan_again(facts)
+    verdicts = {
+        name: {
+            claim: read_verdict(folder / path)
+            for claim, path in jobs.studies[name].files.verdicts.items()
+        }
+        for name in facts["pages"]
+    }
+    html = render_index(Path(facts["root"]), jobs, Site(facts["pages"], INDEX), verdicts)
+    write_stamped(step.file, html.encode(), step.key)

@@ -70,7 +70,8 @@ def test_a_sentence_of_several_versions_that_does_not_hold_is_one_line_with_vers
 
     def refuted(abstracts):
         registry = JOBS.studies["scan_and_snap"].registry
-        registry = registry.model_copy(update={"abstracts": abstracts, "claims": []})
+        claims = [registry.claims[0].model_copy(update={"id": "A1"})]
+        registry = registry.model_copy(update={"abstracts": abstracts, "claims": claims})
         told = SimpleNamespace(
             name="mine", jobs=SimpleNamespace(registry=registry), verdicts={"A1": failed}
         )

@@ -15,10 +15,9 @@ from report_folder import CLAIMS, Folder
 
 from replication.base import project
 from replication.base.project import commit_name
-from replication.report.page import place_in_paper
-from replication.report.prose import findings
+from replication.report.page import findings, place_in_paper
 from replication.report.site import Site, folder_of
-from replication.report.site_steps import SiteSteps
+from replication.report.steps import SiteSteps
 
 
 @pytest.fixture
@@ -227,7 +226,7 @@ def test_the_page_of_a_study_tells_its_commands_and_costs(finished: Template):
 @pytest.mark.parametrize(
     ("path", "old", "new"),
     [
-        ("src/replication/report/forest.py", "\nMOST_MARKS = ", "\nMOST_MARKS = 1 + "),
+        ("src/replication/report/views.py", "\nMOST_MARKS = ", "\nMOST_MARKS = 1 + "),
         ("src/replication/report/templates/plot.html", "Evidence: ", "Proof: "),
         ("src/transformer_dynamics/example/registry.yaml", "e: invented", "e: found"),
     ],

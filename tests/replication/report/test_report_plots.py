@@ -7,7 +7,7 @@ from report_folder import CLAIMS
 
 from replication.figures.typeset import number, typeset
 from replication.judge.verdicts import Comparison
-from replication.report.forest import Axis
+from replication.report.views import Axis
 
 # Geometry and typesetting
 

@@ -23,8 +23,8 @@ from replication.judge.abstract import (
 )
 from replication.report import command
 from replication.report.command import main
-from replication.report.figures import beside_paper, overlay
 from replication.report.site import page_environment, registry_of
+from replication.report.views import beside_paper, overlay
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
 

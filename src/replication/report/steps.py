@@ -17,7 +17,6 @@ from replication.plan.costs import Costs
 from replication.plan.jobs import Jobs
 from replication.plan.rules import INDEX
 from replication.plan.steps import Input, Role, Step, texts
-from replication.plan.study_jobs import StudyJobs
 
 WHOLE_SITE = {"report", "everything"}
 """Targets that make the index, and the page of each study."""
@@ -51,33 +50,35 @@ class SiteSteps:
         against, and those of the paper's other studies.
         """
         from replication.report.explorer import explorer_files, explorer_programs
-        from replication.report.site import studies_of_paper
+        from replication.report.site import studies_beside
+        from replication.report.views import picture_path
         from replication.verify.receipts import receipt_files
 
         found = self.jobs.studies[study]
-        readme = [found.study.readme] if found.study.readme.is_file() else []
         files = [
             *explorer_files(study),
-            *readme,
+            found.study.readme,
             found.study.folder / "registry.yaml",
             *receipt_files(self.root, study),
         ]
-        parts = (found.settings, found.registry)
-        settings: list[Any] = [each.model_dump(mode="json") for each in parts]
         tables = [found.table(name) for name in found.figures]
         inputs = [
             *_inputs(found.files.verdicts.values(), "verdict"),
-            *_inputs(self._pictures(found), "figure"),
+            *_inputs((picture_path(found, name) for name in found.figures), "figure"),
             *_inputs(tables, "table"),
             *_inputs(map(checksum_file, tables), "checksum"),
-            *self._texts(files, [each.name for each in studies_of_paper(study)]),
+            *self._texts(files, studies_beside(study)),
         ]
         page = found.study.page
-        outputs = (page, page.removesuffix(".html"))
-        facts = {"study": study, "pages": [*dict.fromkeys([*self._pages_there, study])]}
-        facts |= {"index": "index.html" if self._is_index_there else ""}
-        settings.append(facts | {"cost": self._costs.in_words(study)})
-        return self._step(outputs, "page", settings, inputs, facts, explorer_programs(study))
+        facts = {
+            "study": study,
+            "pages": [*dict.fromkeys([*self._pages_there, study])],
+            "index": "index.html" if self._is_index_there else "",
+        }
+        shown = [each.model_dump(mode="json") for each in (found.settings, found.registry)]
+        settings = [*shown, facts | {"cost": self._costs.in_words(study)}]
+        outputs, programs = (page, page.removesuffix(".html")), explorer_programs(study)
+        return self._step("page", "page", outputs, settings, inputs, facts, programs)
 
     def _index(self) -> Step:
         """Return the step of the index, which is made from all verdicts."""
@@ -86,11 +87,11 @@ class SiteSteps:
         inputs = [*_inputs(verdicts, "verdict"), *self._texts([], self.jobs.studies)]
         costs = [self._costs.in_words(name) for name in self.jobs.studies]
         facts = {"pages": self.pages}
-        return self._step((INDEX,), "index", [self.pages, costs], inputs, facts)
+        return self._step("index", "site", (INDEX,), [self.pages, costs], inputs, facts)
 
     def _step(
-        self, outputs: tuple[str, ...], kind: Any, settings: list[Any], inputs: list[Input],
-        facts: dict[str, Any], programs: Iterable[str] = (),
+        self, stage: Any, module: str, outputs: tuple[str, ...], settings: list[Any],
+        inputs: list[Input], facts: dict[str, Any], programs: Iterable[str] = (),
     ) -> Step:  # fmt: skip
         configuration = self.jobs.configuration
         more = {
@@ -101,7 +102,7 @@ class SiteSteps:
             "first": inputs[0].path,
         }
         return Step(
-            outputs, kind, f"replication.report.{kind}", f"write_{kind}_of_run", settings,
+            outputs, stage, f"replication.report.{module}", f"write_{stage}_of_run", settings,
             digest(settings), inputs=tuple(inputs), besides=tuple(programs), facts=facts | more,
         )  # fmt: skip
 
@@ -109,18 +110,12 @@ class SiteSteps:
         """Return files that people edit, with templates, registries and verdicts of references."""
         from replication.bundle.bundle import VERDICTS, reference_folder
 
-        kept = [
-            path
-            for name in studies
-            for path in (
-                self.jobs.studies[name].study.folder / "registry.yaml",
-                reference_folder(self.root, name) / VERDICTS,
-            )
-            if path.is_file()
-        ]
         # Digests of code follow Python's imports only.
-        templates = sorted((Path(__file__).parent / "templates").glob("*.*"))
-        return texts(dict.fromkeys(map(os.path.relpath, [*templates, *files, *kept])))
+        found = [*sorted((Path(__file__).parent / "templates").glob("*.*")), *files]
+        for name in studies:
+            found.append(self.jobs.studies[name].study.folder / "registry.yaml")
+            found.append(reference_folder(self.root, name) / VERDICTS)
+        return texts(dict.fromkeys(os.path.relpath(path) for path in found if path.is_file()))
 
     @cached_property
     def _pages_there(self) -> list[str]:
@@ -140,12 +135,6 @@ class SiteSteps:
     @cached_property
     def _costs(self) -> Costs:
         return Costs(self.jobs)
-
-    def _pictures(self, study: StudyJobs) -> list[str]:
-        return [
-            f"{study.table(name).removesuffix('.csv')}.{figure.picture}"
-            for name, figure in study.figures.items()
-        ]
 
 
 def _inputs(paths: Iterable[str], role: Role) -> list[Input]:
