@@ -6,7 +6,7 @@ beside it. For a claim over seeds the page has the values of the seeds.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,12 +18,13 @@ from replication.base.markdown import Markdown, escape_markdown, table
 from replication.base.places import PROJECT
 from replication.bundle.bundle import EVIDENCE, Bundle
 from replication.documents.methods import methods_table
-from replication.judge.abstract import Link, MarkedSentence, abstract_lines, both_scales
+from replication.judge.abstract import Link, MarkedSentence, abstract_lines
 from replication.judge.statistics import mean_of, median_of
 from replication.judge.verdicts import (
     DECLARED_LATE,
     HOLDING,
     NOT_HOLDING,
+    Comparison,
     Verdict,
     estimate_and_range,
     least_favourable_first,
@@ -38,17 +39,32 @@ VALUE = "{:.5g}".format
 """Form of a seed's value."""
 ESTIMATE = "{:.3g}".format
 """Form of a mean or median, and of the ends of its interval."""
+
+
+def _found_and_needed(counted: Sequence[Comparison]) -> tuple[str, str]:
+    """Return the value that speaks most against a claim, with its name, and the range it needs."""
+    found, needed = estimate_and_range(counted, ESTIMATE)
+    which = f"{least_favourable_first(counted)[0].cell}: " if len(counted) > 1 else ""
+    return f"{which}{found}", needed
+
+
+def _escape_unless_markdown(text: object) -> str:
+    return text if isinstance(text, Markdown) else escape_markdown(str(text))
+
+
 ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=True,
+    finalize=_escape_unless_markdown,
 )
-ENVIRONMENT.globals["AT_SCALE"] = AT_SCALE
+ENVIRONMENT.globals |= {"AT_SCALE": AT_SCALE, "DECLARED_LATE": DECLARED_LATE, "GROUPS": GROUPS}
 ENVIRONMENT.filters |= {
-    "md": escape_markdown,
-    "table": lambda rows, header: "\n".join(table(header, rows)),
+    "cell": lambda text: text.replace("|", r"\|"),
+    "found_and_needed": _found_and_needed,
+    "table": lambda rows, header: Markdown("\n".join(table(header, rows))),
 }
 
 
@@ -102,60 +118,23 @@ def claims_page(
     """
     registry, settings = study.jobs.registry, study.jobs.settings.model_dump(mode="json")
     links = claim_links(study_page(study.name, "claims"), study.name)
-    for_authors = {claim.id for claim in disputed_claims(study)}
-    rows: dict[str, list[tuple[str, ...]]] = {group: [] for group in GROUPS}
-    for claim in registry.claims:
-        rows[claim.group].append(_claim_row(study, claim, claim.id in for_authors))
     return ENVIRONMENT.get_template("claims.md.jinja").render(
-        study=study.name,
+        study=study,
         registry=registry,
-        for_authors=for_authors,
-        abstract="\n".join(abstract_lines(registry, study.verdicts, elsewhere, links)),
-        groups=rows.items(),
-        methods="\n".join(methods_table(registry, settings)).rstrip(),
-    )
-
-
-def _claim_row(study: StudyResults, claim: Claim, is_disputed: bool) -> tuple[str, ...]:
-    verdict = study.verdicts.get(claim.id)
-    counted = verdict.counted if verdict else []
-    found, needed = estimate_and_range(counted, ESTIMATE)
-    which = f"{least_favourable_first(counted)[0].cell}: " if len(counted) > 1 else ""
-    count = f", {verdict.holding} of {len(counted)}" if verdict and counted else ""
-    late = f", {DECLARED_LATE}" * claim.declared_late
-    here = f"{verdict.verdict if verdict else 'not tested'}{late}{count}"
-    more = f" [For the authors](authors/{claim.id}.md)" * is_disputed
-    return (
-        Markdown(f'<a id="{claim.id}"></a>{claim.id}'),
-        both_scales(here, study.jobs.registry.at_paper_scale.get(claim.id, "")),
-        f"{which}{found}",
-        needed,
-        str(verdict.seeds or "") if verdict else "",
-        Markdown(escape_markdown(claim.statement) + more),
-        claim.quantity or "",
-        claim.where,
+        disputed=[claim.id for claim in disputed_claims(study)],
+        abstract=Markdown("\n".join(abstract_lines(registry, study.verdicts, elsewhere, links))),
+        methods=Markdown("\n".join(methods_table(registry, settings)).rstrip()),
     )
 
 
 def author_pages(study: StudyResults) -> dict[str, str]:
     """Return a study's pages for authors, and their list, by path from the project's folder."""
     claims = [*disputed_claims(study)]
-    if not claims:
-        return {}
-    rows = [
-        (
-            Markdown(f"[{claim.id}]({claim.id}.md)"),
-            claim.where,
-            claim.statement,
-            study.verdicts[claim.id].verdict if claim.id in study.verdicts else "not computed",
-            claim.answer or "none yet",
+    pages = {claim.id: _author_page(study, claim) for claim in claims}
+    if pages:
+        pages["README"] = ENVIRONMENT.get_template("authors.md.jinja").render(
+            study=study, registry=study.jobs.registry, disputed=claims
         )
-        for claim in claims
-    ]
-    listed = ENVIRONMENT.get_template("authors.md.jinja").render(
-        registry=study.jobs.registry, rows=rows
-    )
-    pages = {claim.id: _author_page(study, claim) for claim in claims} | {"README": listed}
     return {study_page(study.name, f"authors/{name}"): text for name, text in pages.items()}
 
 
@@ -179,7 +158,8 @@ def _author_page(study: StudyResults, claim: Claim) -> str:
     verdict, script = study.verdicts.get(claim.id), written_script(study, claim)
     registry, shown = study.jobs.registry, dict[str, Any](printed="", seeds=[])
     if script:
-        shown["printed"] = script.with_suffix(".txt").read_text(encoding="utf-8").rstrip()
+        printed = script.with_suffix(".txt").read_text(encoding="utf-8")
+        shown["printed"] = Markdown(printed.rstrip())
         shown["script"] = script.relative_to(PROJECT).as_posix()
     elif verdict and isinstance(claim.test, Interval):
         shown["seeds"], shown["needed"] = _seeds(study, claim, claim.test)

@@ -4,7 +4,6 @@ They are those of all studies that have a reference, or of the studies that are 
 run has computed `snakemake report` makes the same pages.
 """
 
-import shutil
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -18,7 +17,6 @@ from tqdm import tqdm
 from replication.base.errors import InputError
 from replication.base.project import commit_name
 from replication.base.storage import checksum, write_csv, write_text
-from replication.base.strict import unknown_key
 from replication.bundle.bundle import Bundle, figure_path, reference_folder
 from replication.bundle.judged import read_judged_reference, with_paper_scale
 from replication.judge.abstract import decided_sentences
@@ -50,23 +48,21 @@ COMMAND = "python -m replication report --reference {}"
 @click.argument("studies", nargs=-1)
 def main(reference: bool, root: Path, output: Path, studies: tuple[str, ...]) -> None:
     """Write the pages, and print their paths."""
-    known = find_studies()
-    for name in studies:
-        if name not in known:
-            raise InputError(unknown_key(name, list(known), "study", "studies"))
+    known = [*find_studies()]
     kept = [name for name in known if reference_folder(root, name).is_dir()]
     # Without any reference the first study's page says so.
-    for page in write_site(root, [*dict.fromkeys(studies)] or kept or [*known], output):
+    for page in write_site(root, [*studies] or kept or known, output):
         click.echo(page)
 
 
-def write_site(root: Path, names: Sequence[str], output: Path) -> list[Path]:
+def write_site(root: Path, studies: list[str], output: Path) -> list[Path]:
     """Write the pages of studies from their references, and the index; return the pages' paths.
 
-    All pages are written, or none. Raises an `InputError` if a reference is missing, changed, or
-    lacks a figure or a claim, or a folder has files that no page wrote.
+    All pages are written, or none. Raises an `InputError` if a study is unknown, a reference is
+    missing, changed, or lacks a figure or a claim, or a folder has files that no page wrote.
     """
     jobs = Jobs.of(configure({}, find_studies()), find_studies(), with_paper_scale(root))
+    names = jobs.selected_studies(studies)
     bundles = _read_references(root, jobs, names)
     pages = {name: output / f"{name}.html" for name in names}
     for page in pages.values():
@@ -79,7 +75,7 @@ def write_site(root: Path, names: Sequence[str], output: Path) -> list[Path]:
     }
     with TemporaryDirectory() as folder:
         shown = {n: Shown(jobs.studies[n], bundles[n], Path(folder)) for n in names}
-        draw_all([one for each in shown.values() for one in _drawings(root, jobs, each)])
+        draw_all([one for each in shown.values() for one in _drawings(jobs, each)])
         for name, each in shown.items():
             made = origin | {"command": COMMAND.format(name)}
             texts[name] = render(each, costs.in_words(name), site, made, root)
@@ -117,18 +113,13 @@ def _read_references(root: Path, jobs: Jobs, names: Sequence[str]) -> dict[str, 
     return bundles
 
 
-def _drawings(root: Path, jobs: Jobs, shown: Shown) -> list[Step]:
+def _drawings(jobs: Jobs, shown: Shown) -> list[Step]:
     """Put the tables of a reference into a folder, as a run does; return what draws them there."""
     study, drawings = shown.study, []
     for figure in study.figures:
         table = shown.folder / study.table(figure)
-        kept = reference_folder(root, study.study.name) / figure_path(figure)
-        table.parent.mkdir(parents=True, exist_ok=True)
-        if kept.is_file():
-            shutil.copyfile(kept, table)
-        else:
-            write_csv(table, shown.bundle.tables[figure_path(figure)])
         checked = table.with_suffix(".sha256")
+        write_csv(table, shown.bundle.tables[figure_path(figure)])
         write_text(checked, checksum(table))
         job = study.table(figure).removesuffix(".csv")
         published = [each.path for each in jobs.steps[job].of_role("published")]
