@@ -47,8 +47,7 @@ FIGURES = "figures"
 MOST_NUMBERS = 10**9
 """Largest number of entries of one array: several GB, which is more than a job may take."""
 MOST_POSITIONS = 10**12
-"""Largest number of positions that one run is trained on; thousands of times what the paper's
-largest takes."""
+"""Largest number of positions that a run trains on, thousands of times the paper's largest."""
 
 
 class Settings(StudySettings):

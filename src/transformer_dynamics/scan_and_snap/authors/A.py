@@ -8,12 +8,8 @@ from scipy.integrate import solve_ivp
 def drive(k: int, m: int, rho: float, size: float, times: list[float]) -> NDArray[np.float64]:
     """Return xi_n at eta_Y = 1, f_n.f_n' = rho for all pairs, attention fixed.
 
-    Args:
-        k: number of classes.
-        m: size of the vocabulary.
-        rho: correlation.
-        size: part of the modification in the update of Y, 0 by Eq. 7 and 1 by Eq. 26.
-        times: in updates.
+    k is the number of classes, m the size of the vocabulary. `size` is the part of the modification
+    in the update of Y, 0 by Eq. 7 and 1 by Eq. 26. Times are in updates.
     """
     gram = (1 - rho) * np.eye(k) + rho  # F^T F
     direction = (1 - size) * np.eye(k) + size * np.linalg.inv(gram)  # I - E' by Eq. 26

@@ -1,4 +1,1 @@
-"""Data: the training sequences of a seed.
-
-What is drawn here depends on the mixture, the sampling and the seed alone.
-"""
+"""Data: the training sequences of a seed, which depend on mixture, sampling and seed alone."""

@@ -27,23 +27,13 @@ class Sequences(NamedTuple):
     classes: NDArray[np.uint16]
     """[steps, batch] Class of each sequence."""
     counts: NDArray[np.uint16]
-    """[steps, batch, S] Number of times that each token of the class's support occurs; the sum is T
-    - 1."""
+    """[steps, batch, S] Number of times of each token of the class's support; the sum is T - 1."""
 
 
 def sample(
     job: SampleJob, seeds: list[int], sources: Sequence[Path]
 ) -> dict[str, NDArray[np.uint16]]:
-    """Draw all batches of some seeds of an experiment.
-
-    Args:
-        job: mixtures and sampling.
-        seeds: of the runs.
-        sources: none.
-
-    Returns:
-        [seed, steps, batch, ...] arrays `<mixture>/<field of Sequences>`.
-    """
+    """Draw all batches of seeds: [seed, steps, batch, ...] `<mixture>/<field of Sequences>`."""
     arrays = {}
     for name, mixture in job.mixtures.items():
         drawn = [draw_sequences(mixture, job.sampling, seed) for seed in seeds]
@@ -55,8 +45,7 @@ def sample(
 def draw_sequences(mixture: Mixture, sampling: Sampling, seed: int) -> Sequences:
     """Draw all batches of one run.
 
-    Raises:
-        InputError: if the authors' stream is asked for another mixture than they ran.
+    Raise InputError if the authors' stream is asked for another mixture than they ran.
     """
     draw = {"authors": _draw_as_authors, "independent": _draw_independent}[sampling.stream]
     return draw(mixture, sampling, seed)

@@ -25,18 +25,10 @@ SHOWN_AFTER = 4
 
 
 def data(settings: Settings, tables: Mapping[str, Path]) -> dict[str, Any]:
-    """Return the values that `panel.html` shows.
+    """Return the values that `panel.html` shows; raise InputError if a table cannot be read.
 
-    Args:
-        settings: the study's section of the configuration.
-        tables: the numbers of the figures, by name.
-
-    Returns:
-        `explored`, what the script starts from, and `stages` and `tokens`, the first setting at the
-        times that the theory singles out, as numbers.
-
-    Raises:
-        InputError: if a table cannot be read.
+    `explored` is the start of the script; `stages` and `tokens` are the first setting at the times
+    that the theory singles out, as numbers.
     """
     mixtures = {
         name: mixture for name, mixture in settings.mixtures.items() if mixture.num_classes > 1

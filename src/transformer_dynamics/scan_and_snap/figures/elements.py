@@ -39,10 +39,7 @@ def select_rows(
 def mean_and_std(metrics: "pd.DataFrame", keys: list[str], job: MetricJob) -> "pd.DataFrame":
     """Return mean and sample standard deviation (n - 1) over seeds, empty with one seed.
 
-    Args:
-        metrics: one row per seed and value.
-        keys: columns that tell the values of one seed apart.
-        job: the job that made the metrics.
+    `keys` are the columns that tell the values of one seed apart.
     """
     named = {
         f"{job.metric}_mean": (job.metric, "mean"),
@@ -72,16 +69,9 @@ def draw_dodged_points(
 ) -> None:  # fmt: skip
     """Draw points with bars, moved aside on paper, so that those of several curves can be seen.
 
-    The data stay what they are.
-
-    Args:
-        axes: where to draw.
-        x: [N] where the points belong.
-        mean: [N] the points.
-        std: [N] half the lengths of the bars; NaN where there is none, None for points only.
-        place: which of how many curves it is.
-        apart: how far it is to the next, in points on paper; on a logarithmic axis a factor.
-        style: as `errorbar` takes it.
+    The data do not move. x and mean are [N], and so is std, half the lengths of the bars: NaN where
+    there is none, None for points only; `place` is the curve's index and the number of curves,
+    `apart` the distance to the next one in points on paper.
     """
     import numpy as np
     from matplotlib.transforms import ScaledTranslation

@@ -99,14 +99,7 @@ def curve_table(
 ) -> "pd.DataFrame":
     """Return a quantity along time, and at t_0' and t_0 where they come before the last time.
 
-    Args:
-        setting: rates and sizes.
-        last_time: where the curve ends, in updates.
-        points: of the curve, evenly spaced.
-        value: of the quantity, given the setting and [T] times.
-
-    Returns:
-        Columns `t`, `mark` (`curve`, or a key of `LABELS`) and `value`, by time.
+    Columns: `t`, in updates, `mark` (`curve`, or a key of `LABELS`) and `value`, by time.
     """
     import numpy as np
     import pandas as pd
@@ -126,12 +119,7 @@ def curve_table(
 def draw_curve(axes: "Axes", rows: "pd.DataFrame", column: str, colour: object, label: str) -> None:
     """Draw a solid line; a hollow dot at t_0', a full one at t_0, and dots from there to the axis.
 
-    Args:
-        axes: where to draw.
-        rows: columns `t`, `mark` and that of the quantity, of one curve.
-        column: name of the quantity's column.
-        colour: of all of it.
-        label: of the line.
+    Rows are those of one curve, with columns `t`, `mark` and that of the quantity.
     """
     line = rows[rows["mark"] == "curve"]
     axes.plot(line["t"], line[column], color=colour, label=label)

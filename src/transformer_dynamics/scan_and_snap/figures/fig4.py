@@ -93,15 +93,9 @@ def attention_rows(
 
 
 def draw_heatmap(axes: "Axes", rows: "pd.DataFrame", highest: float) -> Any:
-    """Draw c_n of one run and one class.
+    """Draw c_n of one run and one class; return the image, for a bar of its colours.
 
-    Args:
-        axes: where to draw.
-        rows: columns `iteration`, `token`, `group`, `attention`.
-        highest: attention at the upper end of the colour scale; the lower one is 0.
-
-    Returns:
-        The image, for a bar of its colours.
+    Rows have columns `iteration`, `token`, `group` and `attention`. Colours go from 0 to `highest`.
     """
     grid = rows.pivot(index="iteration", columns="token", values="attention")
     height, width = grid.shape

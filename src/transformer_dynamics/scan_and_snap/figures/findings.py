@@ -55,13 +55,7 @@ class Findings(ExperimentFigure):
 def table(figure: Findings, measured: Measured[MetricJob]) -> "pd.DataFrame":
     """Return findings A, B and C as curves.
 
-    Args:
-        figure: the figure's settings.
-        measured: entropy of the long training runs; one mixture.
-
-    Returns:
-        The figure's columns. The parameter is rho in panel A and the ratio of the rates in C, and
-        only C has seeds.
+    The parameter is rho in panel A and the ratio of the rates in C; only C has seeds.
     """
     import pandas as pd
 

@@ -36,13 +36,7 @@ def table(
 ) -> "pd.DataFrame":
     """Return time at which dB_n/dt = eta_Z xi_n is largest, against eta_Y, gamma's peak and t_0'.
 
-    Args:
-        figure: its columns.
-        measured: the `growth` metric of the training runs.
-        metrics: how the turn is found.
-
-    Returns:
-        The figure's columns; times in updates.
+    Times are in updates.
     """
     import pandas as pd
 

@@ -43,12 +43,7 @@ class TheoryVsTraining(ExperimentFigure):
 def table(figure: TheoryVsTraining, measured: Measured[MetricJob]) -> "pd.DataFrame":
     """Return the exponent B_n(t), relative gain and growth factor of every cell, from every source.
 
-    Args:
-        figure: its columns.
-        measured: the `growth` metric of the training runs; one mixture.
-
-    Returns:
-        The figure's columns; sources other than training have no std.
+    Sources other than training have no std.
     """
     import numpy as np
     import pandas as pd

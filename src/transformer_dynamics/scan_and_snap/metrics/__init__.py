@@ -1,4 +1,4 @@
-"""Metrics: tables of what the training runs are measured by.
+"""Metrics: tables of numbers of the training runs.
 
 `tables.py` is the program; the other files compute single metrics, and know the theory, but no
 claim.

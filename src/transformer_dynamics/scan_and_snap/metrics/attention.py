@@ -1,7 +1,4 @@
-"""Entropy of attention on distinct tokens, and recall of distinct tokens.
-
-Both in float64, vectorised over any leading dimensions of Z.
-"""
+"""Entropy of attention on distinct tokens, and recall of distinct tokens, in float64."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +8,10 @@ from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats, S
 
 
 def entropy_on_distinct(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
-    """Return the entropy, in nats, of c_n on the class's distinct tokens, averaged over n.
+    """Return [...] the entropy, in nats, of c_n on the class's distinct tokens, averaged over n.
 
-    The restriction is renormalised to sum 1. Uniform attention gives the logarithm of the number of
-    distinct tokens.
-
-    Args:
-        classes: the K sequence classes.
-        attention_logits: [..., L, M] rows z_m of Z.
-
-    Returns:
-        [...] mean over the K classes.
+    `attention_logits` are [..., L, M] rows z_m of Z. The restriction is renormalised to sum 1.
+    Uniform attention gives the logarithm of the number of distinct tokens.
     """
     c = np.where(classes.distinct, attention_weights(classes, attention_logits), 0)
     c = c / c.sum(axis=-1, keepdims=True)
@@ -32,18 +22,11 @@ def entropy_on_distinct(classes: SequenceClasses, attention_logits: ArrayLike) -
 def recall_of_distinct(
     classes: SequenceClasses, attention_logits: ArrayLike, thresholds: ArrayLike
 ) -> Floats:
-    """Return the fraction of (class, distinct token) pairs whose attention is above a threshold.
+    """Return [..., H] share of (class, distinct token) pairs with attention above each threshold.
 
     The attention is softmax(z_m) over the whole vocabulary, without P(l|n). Appendix G states the
-    fraction; that vocabulary is inferred from the ranges of Figures 11 and 12.
-
-    Args:
-        classes: the K sequence classes.
-        attention_logits: [..., L, M] rows z_m of Z.
-        thresholds: [H] attention thresholds.
-
-    Returns:
-        [..., H] recall at each threshold, in [0, 1].
+    fraction; that vocabulary is inferred from the ranges of Figures 11 and 12. `attention_logits`
+    are [..., L, M] rows z_m of Z.
     """
     alpha = normalise(classes.query_logits(attention_logits))
     on_distinct = classes.take_support(alpha)[..., classes.distinct]

@@ -13,21 +13,15 @@ GROWTH = ("exponent", "relative_gain", "growth_factor")
 
 
 def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
-    """Return the growth of the distinct tokens along a trajectory, averaged over classes.
+    """Return [T, ..., 3] the growth of distinct tokens by `GROWTH`, averaged over classes.
 
-    The most frequent distinct token l0 of a class is compared with the middle one, l.
+    The most frequent distinct token l0 of a class is compared with the middle one, l, along the
+    [T, ..., L, M] rows z_m of Z; each class has as many distinct tokens.
 
     * exponent: B_n(t), from zdot_ml = f_nl^2 dB_n/dt for distinct tokens (98): the sum of their
       increments of z over that of f^2, averaged over each increment's two ends;
     * relative gain: r_{l0/l|n}(t) = c_l0^2/c_l^2 - 1 (Theorem 3);
     * growth factor: chi_l0(t) = exp(2 (z_ml0(t) - z_ml0(0))) (11).
-
-    Args:
-        classes: the K sequence classes, each with as many distinct tokens.
-        attention_logits: [T, ..., L, M] rows z_m of Z along time.
-
-    Returns:
-        [T, ..., 3] in the order of `GROWTH`.
     """
     c = attention_weights(classes, attention_logits)
     f = c / np.linalg.norm(c, axis=-1, keepdims=True)
@@ -49,14 +43,10 @@ def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
 
 
 def turn_time(run: pd.DataFrame, by: Turn) -> float:
-    """Return the time at which B_n(t) of one run rises fastest, in updates.
+    """Return the time at which B_n(t), `growth` of one run, rises fastest, in updates.
 
     A parabola through dB_n/dt against ln t, around its largest value, has its peak there. It
     interpolates between the recorded updates and evens out noise.
-
-    Args:
-        run: columns iteration and growth, the latter B_n(t).
-        by: over which times slopes are taken, and to which the parabola is fitted.
     """
     slope, width = by.slope, by.parabola
     run = run.sort_values("iteration")

@@ -28,13 +28,7 @@ Array = NDArray[Any]
 def measure(
     job: MetricJob, runs: Iterable[Run], data: Sequence[Mapping[str, Array]]
 ) -> pd.DataFrame:
-    """Return one row per measured value; of `fingerprint`, one per seed and mixture.
-
-    Args:
-        job: the metric, and what the runs were made by.
-        runs: every file of runs, arrays as `loop.train` returns them.
-        data: not used.
-    """
+    """Return one row per measured value; of `fingerprint`, one per seed and mixture."""
     if job.metric == "fingerprint":
         rows = [row for run in runs for row in _fingerprints(job, run)]
         return pd.DataFrame(rows).sort_values(["seed", "mixture"], ignore_index=True)

@@ -105,14 +105,7 @@ class Variants(Strict):
 def check_size(where: str, job: TrainJob, seeds: int, seeds_per_job: int) -> None:
     """Refuse an experiment for which no memory is large enough.
 
-    Args:
-        where: keys that lead to it.
-        job: how it is trained.
-        seeds: how many it has.
-        seeds_per_job: how many of them are trained by one job.
-
-    Raises:
-        InputError: names the keys that decide.
+    Raise InputError with the keys `where` that lead to it, and those that decide.
     """
     sampling, cells = job.sampling, len(job.training.cells) * len(job.recorded)
     sequences = sampling.steps * sampling.batch_size

@@ -48,8 +48,7 @@ class Turn(Strict):
     slope: Factor
     """Factor of time: the slope of growth at a time t is that from t/slope to slope t."""
     parabola: Factor
-    """Factor of time: a parabola is fitted to the slopes at times within it of the largest
-    slope's."""
+    """Factor of time around the largest slope within which a parabola is fitted to the slopes."""
 
 
 class MetricSettings(Strict):

@@ -115,8 +115,7 @@ class Training(Strict):
     """Start of Y and Z. `zero`: 0. `uniform`: in U(-1/sqrt(M), 1/sqrt(M)), PyTorch's default of a
     linear layer."""
     residual: bool = False
-    """True if the query's one-hot vector is added to the attention's output before that is
-    normalised."""
+    """True if the query's one-hot vector joins the attention's output before normalisation."""
     query_among_keys: bool = False
     """True if the query token is one of the keys, too; the paper and the released code leave it
     out. The metrics of attention stay on the contextual tokens: they take long sequences, in which

@@ -17,11 +17,7 @@ SYMMETRY_TOLERANCE = 1e-9
 
 
 def require_vocabulary(vocabulary_size: int) -> None:
-    """Refuse a vocabulary of fewer than two tokens.
-
-    Raises:
-        InputError: if M < 2, where zeta_n = M/(M-1) (e_n - 1/M 1) is undefined.
-    """
+    """Refuse by InputError M < 2, where zeta_n = M/(M-1) (e_n - 1/M 1) is undefined."""
     if not 2 <= vocabulary_size < np.inf:
         raise InputError(
             f"the vocabulary needs M >= 2 tokens, but M = {vocabulary_size}: "
@@ -30,11 +26,7 @@ def require_vocabulary(vocabulary_size: int) -> None:
 
 
 def require_classes(num_classes: int, vocabulary_size: int) -> None:
-    """Refuse a number of classes that the vocabulary cannot hold.
-
-    Raises:
-        InputError: if M < 2, K < 1 or K > M (Assumption 2 asks for M >> K^2).
-    """
+    """Refuse by InputError M < 2, K < 1 and K > M (Assumption 2 asks for M >> K^2)."""
     require_vocabulary(vocabulary_size)
     if num_classes < 1:
         raise InputError(f"there must be K >= 1 sequence classes, but K = {num_classes}")
@@ -46,11 +38,7 @@ def require_classes(num_classes: int, vocabulary_size: int) -> None:
 
 
 def require_rate(**rates: float) -> None:
-    """Refuse learning rates, given by name, that are not positive and finite.
-
-    Raises:
-        InputError: if a rate is not in (0, inf); Assumption 1(c) is about positive rates.
-    """
+    """Refuse by InputError a rate not in (0, inf); Assumption 1(c) is about positive rates."""
     for name, rate in rates.items():
         if not 0 < rate < np.inf:
             raise InputError(
@@ -60,16 +48,9 @@ def require_rate(**rates: float) -> None:
 
 
 def require_times(times: ArrayLike) -> Floats:
-    """Refuse times before the start.
+    """Return [...] times t, in single-sample updates, in float64.
 
-    Args:
-        times: [...] times in single-sample updates.
-
-    Returns:
-        [...] the times in float64.
-
-    Raises:
-        InputError: if a time is negative or not finite; (45) holds for t >= 0.
+    Raise InputError if a time is negative or not finite; (45) holds for t >= 0.
     """
     t = np.asarray(times, dtype=np.float64)
     if not np.all((t >= 0) & (t < np.inf)):
@@ -78,17 +59,10 @@ def require_times(times: ArrayLike) -> Floats:
 
 
 def require_correlations(correlations: ArrayLike) -> Floats:
-    """Refuse an E that cannot be F^T F - I of linearly independent columns.
+    """Return [K, K] E in float64; refuse one that cannot be F^T F - I of independent columns.
 
-    Args:
-        correlations: [K, K] E.
-
-    Returns:
-        [K, K] E in float64.
-
-    Raises:
-        InputError: if E is not square, not symmetric, has a diagonal, or has an eigenvalue <= -1,
-            where I + E is singular or indefinite and E' (Lemma 14) does not exist.
+    Raise InputError if E is not square, not symmetric, has a diagonal, or has an eigenvalue <= -1,
+    where I + E is singular or indefinite and E' (Lemma 14) does not exist.
     """
     e = np.asarray(correlations, dtype=np.float64)
     if e.ndim != 2 or e.shape[0] != e.shape[1]:
@@ -133,17 +107,9 @@ class Assumption2:
 
 
 def assumption_2(correlations: ArrayLike, vocabulary_size: int) -> Assumption2:
-    """Compare the eigenvalues of E with the limits of Assumption 2.
+    """Compare the eigenvalues of E [K, K] with the limits of Assumption 2.
 
-    Args:
-        correlations: [K, K] E.
-        vocabulary_size: M.
-
-    Returns:
-        The eigenvalues, their limits, and whether they hold.
-
-    Raises:
-        InputError: for an impossible E, K > M or M < 2.
+    Raise InputError for an impossible E, K > M or M < 2.
     """
     e = require_correlations(correlations)
     num_classes = len(e)

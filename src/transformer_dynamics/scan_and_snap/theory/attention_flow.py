@@ -63,21 +63,10 @@ def attention_flow(
 ) -> AttentionFlow:
     """Integrate (10) with gamma(t) in closed form and the exact beta of Theorem 1.
 
-    Args:
-        classes: the K sequence classes.
-        eta_y: learning rate of Y.
-        eta_z: learning rate of Z.
-        times: [T] times to return, ascending, in updates.
-        start: [L, M] Z(0); 0 by default.
-        sampled: whether each class's term, also that of B_n, has the sampling probability 1/K
-            that (10) leaves out.
-
-    Returns:
-        Z, B_n and xi_n at these times.
-
-    Raises:
-        InputError: for rates <= 0, negative or descending times, or classes whose F has dependent
-            columns.
+    Return Z, B_n and xi_n at [T] ascending times, in updates, from `start` [L, M] Z(0), by default
+    0. If `sampled`, each class's term, also that of B_n, has the sampling probability 1/K that (10)
+    leaves out. Raise InputError for rates <= 0, negative or descending times, or classes whose F
+    has dependent columns.
     """
     t = require_ascending_times(times)
     require_rate(eta_Y=eta_y, eta_Z=eta_z)
@@ -107,15 +96,10 @@ def attention_flow(
 
 
 def relative_gain(weights: ArrayLike, token: ArrayLike, other: ArrayLike) -> Floats:
-    """Return r_{l/l'|n} = f_nl^2/f_nl'^2 - 1, the same for c, c~ and f.
+    """Return [...] r_{l/l'|n} = f_nl^2/f_nl'^2 - 1, in (-1, inf), the same for c, c~ and f.
 
-    Args:
-        weights: [..., S] c_n, c~_n or f_n of one class.
-        token: [...] position of l.
-        other: [...] position of l'.
-
-    Returns:
-        [...] r_{l/l'|n}, in (-1, inf).
+    `weights` are [..., S] c_n, c~_n or f_n of one class, `token` and `other` [...] positions of l
+    and l'.
     """
     w = np.asarray(weights, dtype=np.float64)
     gain = w[..., np.asarray(token)] / w[..., np.asarray(other)]
@@ -130,15 +114,8 @@ def growth_factor(logits: ArrayLike, initial: ArrayLike) -> Floats:
 def growth_bounds(exponents: ArrayLike, initial_feature: ArrayLike) -> tuple[Floats, Floats]:
     """Return bounds (12) of chi_{l0}(t) for a dominant distinct token l0 whose f_{nl0} never falls.
 
-    Args:
-        exponents: [...] B_n(t).
-        initial_feature: [...] f_{nl0}(0), in [0, 1].
-
-    Returns:
-        exp(2 f_{nl0}^2(0) B_n(t)) and exp(2 B_n(t)).
-
-    Raises:
-        InputError: if f_{nl0}(0) is outside [0, 1].
+    They are exp(2 f_{nl0}^2(0) B_n(t)) and exp(2 B_n(t)). Raise InputError if f_{nl0}(0) is outside
+    [0, 1].
     """
     b, f = np.asarray(exponents, dtype=np.float64), np.asarray(initial_feature, dtype=np.float64)
     if not np.all((f >= 0) & (f <= 1)):

@@ -61,14 +61,9 @@ def initial_correlations(classes: SequenceClasses) -> Floats:
 
 
 def e_prime(correlation: ArrayLike, *, printed: bool = False) -> Floats:
-    """Return E' = I - (I+E)^{-1} (Lemma 14), or (I+E)^{-1} - I as App. D.1 prints it.
+    """Return [K, K] E' = I - (I+E)^{-1} (Lemma 14), symmetric.
 
-    Args:
-        correlation: [K, K] E.
-        printed: whether to use the printed sign, under which (26)-(30) fail.
-
-    Returns:
-        [K, K] E', symmetric.
+    If `printed`, it is (I+E)^{-1} - I as App. D.1 prints it, under which (26)-(30) fail.
     """
     e = require_correlations(correlation)
     inverse = np.linalg.solve(np.eye(len(e)) + e, e)  # (I+E)^{-1} E = I - (I+E)^{-1}
@@ -93,13 +88,7 @@ def theorem1_coefficients(
         iota_n   = q1 (1 - E'_nn) - q0 sum_{k!=n} E'_kn                      (87)
         beta_nn' = q1 E'_nn' - q0 (1 - sum_{k!=n} E'_kn')
 
-    Args:
-        correlation: [K, K] E.
-        vocabulary_size: M.
-        printed: whether to use the sign of (88), q0 (1 + sum_{k!=n} E'_kn').
-
-    Returns:
-        iota and beta.
+    If `printed`, beta has the sign of (88), q0 (1 + sum_{k!=n} E'_kn').
     """
     prime = e_prime(correlation)
     require_classes(len(prime), vocabulary_size)
@@ -122,11 +111,7 @@ def combine_features(
 
 
 def drive(correlation: ArrayLike, coefficients: Coefficients, gamma: ArrayLike = 1) -> Floats:
-    """Return xi_n = gamma sum_{n'!=n} beta_nn' f_n.f_n', which drives the attention (Theorem 1a).
-
-    Returns:
-        [..., K] xi_n.
-    """
+    """Return [..., K] xi_n = gamma sum_{n'!=n} beta_nn' f_n.f_n', the drive (Theorem 1a)."""
     e = np.asarray(correlation, dtype=np.float64)
     size = np.asarray(gamma, dtype=np.float64)[..., None]
     return np.asarray(size * (e * coefficients.beta).sum(axis=1))
@@ -157,15 +142,12 @@ def feature_gradient(
 def drive_on_distinct(
     gradient: ArrayLike, feature_columns: ArrayLike, distinct: ArrayLike
 ) -> Floats:
-    """Return xi_n as the distinct tokens feel it, for any g_n.
+    """Return [..., K] xi_n as the distinct tokens feel it, for any g_n.
 
     The attention logit of token l moves at f_nl (g_nl - f_nl f_n.g_n) (Lemma 1); over the distinct
     tokens, on which g_n ~ f_n if F stands still, this is f_nl^2 xi_n (98) with
 
         xi_n = sum_l f_nl g_nl / sum_l f_nl^2 - f_n.g_n.
-
-    Returns:
-        [..., K] xi_n.
     """
     g, f = np.asarray(gradient, dtype=np.float64), np.asarray(feature_columns, dtype=np.float64)
     mask = np.asarray(distinct, dtype=np.bool_)

@@ -48,15 +48,12 @@ def h_steps(eta_y: float, vocabulary_size: int, steps: int) -> Floats:
 
 
 def h_continuous(eta_y: float, vocabulary_size: int, times: ArrayLike) -> Floats:
-    """Return h(s) of the continuous dynamics (44), by the exact solution of (45).
+    """Return [...] h(s) of the continuous dynamics (44), by the exact solution of (45).
 
     With c = (M eta_Y s + 1)/(M-1), (45) is solved by x = ln(M-1) + ln omega(c - ln(M-1)) where
-    omega(z) = W(e^z) is Wright's omega, which cannot overflow. Where M eta_Y s < 1e-8
-    these logarithms cancel and x = eta_Y s takes their place. One Newton step on
-    expm1(x) + (M-1) x = M eta_Y s then gives all digits of h.
-
-    Returns:
-        [...] h(s).
+    omega(z) = W(e^z) is Wright's omega, which cannot overflow. Where M eta_Y s < 1e-8 these
+    logarithms cancel and x = eta_Y s takes their place. One Newton step on expm1(x) + (M-1) x = M
+    eta_Y s then gives all digits of h.
     """
     require_vocabulary(vocabulary_size)
     require_rate(eta_Y=eta_y)
@@ -102,13 +99,8 @@ def gamma_peak(eta_y: float, vocabulary_size: int, num_classes: int) -> float:
 def omega_1(vocabulary_size: int) -> float:
     """Return omega_1 of Lemma 8: exp(M h) = (M-1) M h at its upper root M h = (1 + omega_1) ln M.
 
-    From there on the exponential of (45) dominates.
-
-    Returns:
-        omega_1 = -W_{-1}(-1/(M-1))/ln M - 1.
-
-    Raises:
-        InputError: for M < 4, where exp(x) > (M-1) x for all x and there is no root.
+    It is -W_{-1}(-1/(M-1))/ln M - 1. From there on the exponential of (45) dominates. Raise
+    InputError for M < 4, where exp(x) > (M-1) x for all x and there is no root.
     """
     require_vocabulary(vocabulary_size)
     if vocabulary_size < 4:

@@ -30,10 +30,9 @@ def residual_features(feature_columns: ArrayLike, classes: SequenceClasses) -> F
 
 
 def residual_correlations(correlation: ArrayLike, query: ArrayLike) -> Floats:
-    """Return E with the residual connection, (f_n.f_n' + 1(psi(n) = psi(n')))/2 off the diagonal.
+    """Return [K, K] E with the residual connection, zero on the diagonal.
 
-    Returns:
-        [K, K] E with it; zero diagonal.
+    Off it are (f_n.f_n' + 1(psi(n) = psi(n')))/2.
     """
     psi = np.asarray(query)
     e = (np.asarray(correlation, dtype=np.float64) + (psi[:, None] == psi[None, :])) / 2
@@ -42,29 +41,19 @@ def residual_correlations(correlation: ArrayLike, query: ArrayLike) -> Floats:
 
 
 def residual_rate(feature_columns: ArrayLike, beta: ArrayLike, query: ArrayLike) -> Floats:
-    """Return (10) with the residual connection: half of the form without it, with its own beta.
+    """Return [L, M] zdot_m / (eta_Z gamma) of (10) with the residual connection.
 
-    The projection removes LN(f_n + e_m), and a logit's gradient sees 1/sqrt(2) of f_n twice.
-
-    Returns:
-        [L, M] zdot_m / (eta_Z gamma).
+    It is half of the form without it, with its own beta: the projection removes LN(f_n + e_m), and
+    a logit's gradient sees 1/sqrt(2) of f_n twice.
     """
     return lemma4_rate(feature_columns, beta, query) / 2
 
 
 def biased_classes(classes: SequenceClasses, bias: ArrayLike) -> SequenceClasses:
-    """Return the classes whose P(l|m,n) a positional bias tilts: P exp(z_0), normalised.
+    """Return the classes whose P(l|m,n) a positional bias [L, M] z_0 tilts: P exp(z_0), normalised.
 
-    Args:
-        classes: the K sequence classes.
-        bias: [L, M] z_0 added to the logits; with P(l|m,n) exp(z_ml + z_0) attended to, training
-            with the bias is training these classes without it.
-
-    Returns:
-        Classes with the same supports and queries.
-
-    Raises:
-        InputError: if the bias is not finite or has another shape.
+    With P(l|m,n) exp(z_ml + z_0) attended to, training with the bias is training these classes
+    without it. Raise InputError if the bias is not finite or has another shape.
     """
     z = np.asarray(bias, dtype=np.float64)
     expected = (len(classes.query_tokens), classes.vocabulary_size)

@@ -78,13 +78,7 @@ def cumulative_gamma(setting: Setting, times: ArrayLike) -> Floats:
 
 
 def exponent(setting: Setting, times: ArrayLike, *, printed: bool = False) -> Floats:
-    """Return B_n(t) of Theorem 4.
-
-    Args:
-        setting: rates, sizes and C_0.
-        times: [...] t, in updates.
-        printed: whether to return (129) as printed instead of the integral from 0.
-    """
+    """Return B_n(t) of Theorem 4, or (129) as `printed` instead of the integral from 0."""
     grown = 4 * cumulative_gamma(setting, times)
     if printed:
         return np.asarray(np.log(setting.c0 + grown) / 4)
@@ -104,12 +98,9 @@ def growth_limit(setting: Setting, times: ArrayLike) -> Floats:
 
 
 def early_exponent(setting: Setting, times: ArrayLike) -> Floats:
-    """Return B_n(t) by (14) for t < t0', as printed.
+    """Return [...] B_n(t) by (14) for t < t0', as printed.
 
     It is 1/4 ln(C_0 + 2 (M-1)^2/(K M^2) eta_Y eta_Z t^2).
-
-    Returns:
-        [...] B_n(t).
     """
     setting.check()
     t = require_times(times)
@@ -118,15 +109,10 @@ def early_exponent(setting: Setting, times: ArrayLike) -> Floats:
 
 
 def late_exponent(setting: Setting, times: ArrayLike) -> Floats:
-    """Return B_n(t) by (14) for t >= t0.
+    """Return [...] B_n(t) by (14) for t >= t0, as printed.
 
-    It is 1/4 ln(C_0 + 2K (M-1)^2/M^2 (eta_Z/eta_Y) ln^2(M eta_Y t/K)).
-
-    Returns:
-        [...] B_n(t), as printed.
-
-    Raises:
-        InputError: for settings that the theory does not cover, or times that are not positive.
+    It is 1/4 ln(C_0 + 2K (M-1)^2/M^2 (eta_Z/eta_Y) ln^2(M eta_Y t/K)). Raise InputError for
+    settings that the theory does not cover, or times that are not positive.
     """
     setting.check()
     t = require_times(times)

@@ -13,16 +13,9 @@ Floats = NDArray[np.float64]
 
 
 def require_ascending_times(times: ArrayLike) -> Floats:
-    """Refuse output times of a flow that are not ascending.
+    """Return [T] output times of a flow, in updates, in float64.
 
-    Args:
-        times: [T] times, in updates.
-
-    Returns:
-        [T] the times in float64.
-
-    Raises:
-        InputError: if there is none, one is negative, or they do not ascend.
+    Raise InputError if there is none, one is negative, or they do not ascend.
     """
     t = require_times(times)
     if t.ndim != 1 or not len(t) or not np.all(np.diff(t) > 0):
@@ -33,22 +26,11 @@ def require_ascending_times(times: ArrayLike) -> Floats:
 def integrate(
     slope: Callable[[float, Floats], Floats], initial: Floats, times: Floats, tolerance: float
 ) -> Floats:
-    """Integrate a flow from t = 0.
+    """Integrate a flow from its [D] state at t = 0; return [T, D] states at ascending times.
 
     The softmax saturates as it is learnt, so that the fastest rate of these flows falls like 1/t
-    and an explicit method of high order is rarely slowed by stiffness.
-
-    Args:
-        slope: right-hand side.
-        initial: [D] state at t = 0.
-        times: [T] ascending times.
-        tolerance: relative and absolute tolerance of the integrator.
-
-    Returns:
-        [T, D] states.
-
-    Raises:
-        InputError: if the integrator gives up.
+    and an explicit method of high order is rarely slowed by stiffness. The tolerance is both
+    relative and absolute. Raise InputError if the integrator gives up.
     """
     if times[-1] == 0:
         return initial[None].copy()

@@ -150,25 +150,12 @@ def population_flow(
     decoder: ArrayLike | None = None,
     tolerance: float = 1e-9,
 ) -> PopulationFlow:
-    """Integrate the population flow.
+    """Integrate the population flow at [T] ascending times, in updates.
 
-    Args:
-        classes: the K sequence classes.
-        eta_y: learning rate of Y.
-        eta_z: learning rate of Z.
-        times: [T] times to return, ascending, in updates.
-        modified: whether Y moves by the paper's (26), f_n - F E' e_n instead of f_n, with F and E'
-            of the moment.
-        start: [L, M] Z(0); 0 by default.
-        decoder: [M, M] Y(0); 0 by default.
-        tolerance: relative and absolute tolerance of the integrator.
-
-    Returns:
-        Everything along the flow at these times.
-
-    Raises:
-        InputError: for rates <= 0, K > M, negative or descending times, or, if `modified`, for
-            classes whose F has dependent columns.
+    It starts from `start` [L, M] Z(0) and `decoder` [M, M] Y(0), by default 0. If `modified`, Y
+    moves by the paper's (26), f_n - F E' e_n instead of f_n, with F and E' of the moment. The
+    tolerance is both relative and absolute. Raise InputError for rates <= 0, K > M, negative or
+    descending times, or, if `modified`, for classes whose F has dependent columns.
     """
     t = require_ascending_times(times)
     size = classes.vocabulary_size
@@ -199,8 +186,7 @@ def population_flow(
 def _equal_columns(decoder: Floats, next_tokens: Ints) -> tuple[Ints, Floats, Ints]:
     """Group the columns of Y that are and stay equal; a next token's column stands alone.
 
-    Returns:
-        [M] group of each token, [G] size of each group and [G] a token of each group.
+    Return [M] group of each token, [G] size of each group and [G] a token of each group.
     """
     marks = np.zeros(len(decoder))
     marks[next_tokens] = 1 + np.arange(len(next_tokens))

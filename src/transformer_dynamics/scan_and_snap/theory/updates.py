@@ -45,23 +45,12 @@ def simulate_updates(
     *,
     modified: bool,
 ) -> Floats:
-    """Update the decoder once per entry of a sequence of classes, from Y(0) = 0.
+    """Update Y by (7), or by (26) if `modified`, once per class of a sequence, from Y(0) = 0.
 
-    The next token of class n has the id n.
-
-    Args:
-        correlations: [K, K] E = F^T F - I of the fixed F.
-        vocabulary_size: M.
-        eta_y: learning rate of Y.
-        sequence: [steps] class of each update; `np.arange(steps) % K` is uniform sampling without
-            its noise.
-        modified: whether to update by (26) rather than by (7).
-
-    Returns:
-        [steps + 1, K, M] the coordinates C, Y = F C, at the start and after every update.
-
-    Raises:
-        InputError: for an impossible E, K > M, M < 2, eta_Y <= 0 or a class that is not in 0..K-1.
+    Return [steps + 1, K, M] the coordinates C, Y = F C, at the start and after every update. The
+    next token of class n has the id n; the [steps] sequence `np.arange(steps) % K` is uniform
+    sampling without its noise. Raise InputError for an impossible [K, K] E, K > M, M < 2, eta_Y <=
+    0 or a class that is not in 0..K-1.
     """
     direction = e_prime(correlations)
     num_classes = len(direction)
@@ -109,18 +98,9 @@ def remark_1(
 ) -> Remark1:
     """Return both readings of Remark 1 beside a simulation of the unmodified dynamics.
 
-    Args:
-        num_classes: K.
-        vocabulary_size: M.
-        rho: f_n.f_n' of every pair.
-        eta_y: learning rate of Y.
-        passes: number of round-robin passes; each class is seen that often.
-
-    Returns:
-        The simulated logit w_nn, averaged over n, and both claims.
-
-    Raises:
-        InputError: for an impossible rho, K > M, M < 2 or eta_Y <= 0.
+    All pairs have f_n.f_n' = rho; each class is seen in every one of the round-robin passes. The
+    simulated logit w_nn is averaged over n. Raise InputError for an impossible rho, K > M, M < 2 or
+    eta_Y <= 0.
     """
     require_vocabulary(vocabulary_size)
     e = equal_correlations(num_classes, rho)
@@ -145,19 +125,9 @@ def frozen_flow(
 ) -> Floats:
     """Integrate Y from 0 with F fixed, and express g_n in the basis F to have xi_n.
 
-    Args:
-        correlation: [K, K] E.
-        vocabulary_size: M.
-        eta_y: learning rate of Y.
-        times: [T] times to return, ascending, in updates.
-        modified: whether Y moves by (26) instead of (7).
-        tolerance: relative and absolute tolerance of the integrator.
-
-    Returns:
-        [T, K] xi_n at these times.
-
-    Raises:
-        InputError: for an impossible E, K > M, M < 2, eta_Y <= 0, or descending times.
+    Return [T, K] xi_n at [T] ascending times, in updates. Y moves by (7), or by (26) if `modified`.
+    The tolerance is both relative and absolute. Raise InputError for an impossible [K, K] E, K > M,
+    M < 2, eta_Y <= 0, or descending times.
     """
     prime = e_prime(correlation)
     num_classes = len(prime)

@@ -1,5 +1,4 @@
 """Training: the one-layer transformer, its optimisers and the loop.
 
-`loop.py` reads like the algorithm; `literal.py` is the same written out slowly, for tests and
-benchmarks.
+`literal.py` is the loop written out slowly, for tests and benchmarks.
 """

@@ -34,13 +34,9 @@ def literal_loss(
 ) -> Tensor:
     """Return the mean cross-entropy of the one-layer transformer (the negative of Eq. 15).
 
-    Args:
-        y: [M, M] decoder Y.
-        z: [M, M] attention logits Z, rows are queries.
-        tokens: [B, T] token ids, the query last.
-        next_tokens: [B] token ids to predict.
-        residual: add the query's one-hot vector to the attention's output.
-        query_among_keys: attend to the query's own position, too.
+    y is [M, M] Y, z [M, M] Z, whose rows are queries, tokens are [B, T], the query last, and next
+    tokens [B]. If `residual`, the query's one-hot vector is added to the attention's output; if
+    `query_among_keys`, the query's own position is attended to, too.
     """
     x = torch.nn.functional.one_hot(tokens, len(y)).to(y.dtype)
     query = x[:, -1]
@@ -57,14 +53,9 @@ def literal_loss(
 def literal_train(
     mixture: Mixture, sampling: Sampling, training: Training, cell: int, seed: int
 ) -> LiteralRun:
-    """Train one cell on the authors' stream, drawing each sequence by its own calls.
+    """Train one cell of the sweep, by its index, on the authors' stream, whatever `sampling` says.
 
-    Args:
-        mixture: the data model.
-        sampling: number and size of batches; the stream is the authors' whatever it says.
-        training: the sweep.
-        cell: index of the cell in the sweep.
-        seed: the run's seed.
+    Each sequence is drawn by its own calls.
     """
     random.seed(seed)
     torch.manual_seed(seed + 2)

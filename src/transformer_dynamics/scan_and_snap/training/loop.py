@@ -34,19 +34,9 @@ def train(
     data: Sequence[Mapping[str, NDArray[Any]]],
     checkpoint: object,
 ) -> dict[str, NDArray[np.floating]]:
-    """Train every mixture with every seed.
+    """Train every mixture with every seed; return [seed, ...] arrays `<mixture>/<field of Run>`.
 
-    Args:
-        job: mixtures, sampling, training and device.
-        seeds: of the runs.
-        data: the sequences of the same seeds, as `sequences.sample` returns them.
-        checkpoint: not used, as runs take seconds.
-
-    Returns:
-        [seed, ...] arrays `<mixture>/<field of Run>`.
-
-    Raises:
-        InputError: if the device is not there or training diverges.
+    Raise InputError if the device is not there or training diverges.
     """
     (drawn,) = data
     arrays = {}
@@ -67,16 +57,8 @@ def train(
 def train_sweep(mixture: Mixture, job: TrainJob, seed: int, sequences: Sequences) -> Run:
     """Train all cells of a sweep on one mixture with one seed.
 
-    A cell's numbers do not depend on which other cells train beside it.
-
-    Args:
-        mixture: the data model.
-        job: sampling and training settings, and the device.
-        seed: seed of the initialisation; the data are given.
-        sequences: the training batches.
-
-    Raises:
-        InputError: if the device is not there.
+    A cell's numbers do not depend on which other cells train beside it. The seed is that of the
+    initialisation; the data are given. Raise InputError if the device is not there.
     """
     training, place = job.training, device(job.device)
     dtype = getattr(torch, training.dtype)

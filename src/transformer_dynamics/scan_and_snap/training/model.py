@@ -48,10 +48,8 @@ class Batch(NamedTuple):
     classes: Tensor
     """[B] Class of each sequence."""
     log_counts: Tensor
-    """[B, S] Logarithm of each support token's count, -inf for none.
-
-    [B, S + 1] in a model whose last column is the query.
-    """
+    """[B, S] Logarithm of each support token's count, -inf for none; [B, S + 1] with the query
+    last."""
     blocks: list[tuple[int, int, int]]
     """Class, first sequence and end of each class that occurs."""
 
@@ -102,11 +100,7 @@ class Model:
         ]
 
     def gradient(self, parameters: Parameters, batch: Batch, out: Parameters) -> Tensor:
-        """Write the gradient of the batch's mean loss -J into `out`.
-
-        Returns:
-            [G] mean loss of each cell.
-        """
+        """Write the gradient of the mean loss -J into `out`; return [G] mean loss of each cell."""
         decoder, logits = parameters
         cells, size = logits.shape[0], len(batch.classes)
         keys = self.keys[batch.classes]

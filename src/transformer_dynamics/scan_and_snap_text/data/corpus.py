@@ -59,18 +59,9 @@ class Columns(NamedTuple):
 
 
 def sample(job: TokenJob, seeds: list[int], sources: list[Path]) -> dict[str, NDArray[Any]]:
-    """Return the words of a corpus as numbers.
+    """Return the arrays of a `Corpus` from the files of the training and of the validation text.
 
-    Args:
-        job: digests of its texts.
-        seeds: not used, as nothing is drawn.
-        sources: files of the training and of the validation text.
-
-    Returns:
-        The arrays of a `Corpus`.
-
-    Raises:
-        InputError: if a file cannot be read or is not the text that the job names.
+    Raise InputError if a file cannot be read or is not the text that the job names.
     """
     train, valid = sources
     return number_corpus(_read_lines(train, job.train), _read_lines(valid, job.valid)).arrays()

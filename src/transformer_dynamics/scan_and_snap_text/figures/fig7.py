@@ -73,13 +73,9 @@ def table(figure: Fig7, *measured: "Measured[Any]") -> "pd.DataFrame":
 
 
 def typical_seeds(dynamics: "pd.DataFrame", update: int) -> dict[str, int]:
-    """Return the seed of each model whose validation entropy is nearest to the median.
+    """Return the seed of each model whose validation entropy after an update is nearest the median.
 
-    Of two that are as near it is the smaller one.
-
-    Args:
-        dynamics: the metric `dynamics` of all seeds.
-        update: after which the entropy is compared.
+    Of two that are as near it is the smaller one. `dynamics` has all seeds.
     """
     found = {}
     for model, runs in dynamics[dynamics["iteration"] == update].groupby("model", sort=False):

@@ -10,18 +10,15 @@ Floats = NDArray[np.float64]
 def entropy_over_uniform(entropy: Floats) -> float:
     """Return the mean over positions i >= 1 of entropy over that of uniform attention, ln(i + 1).
 
-    Args:
-        entropy: [T] mean entropy of each position's attention, in nats.
+    The entropy is the mean of each position's attention, [T] in nats.
     """
     return float((entropy[1:] / np.log(np.arange(2, len(entropy) + 1))).mean())
 
 
 def attention_over_uniform(attention: Floats, keys: NDArray[np.bool_]) -> float:
-    """Return the attention on some keys over what uniform causal attention would spend on them.
+    """Return the attention on some keys over the attention that a uniform causal one would spend.
 
-    Args:
-        attention: [N, T, T] by window, query and key.
-        keys: which, of a shape that broadcasts to that of attention.
+    Attention is [N, T, T] by window, query and key; the shape of the keys broadcasts to it.
     """
     length = attention.shape[-1]
     uniform = np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
@@ -45,13 +42,8 @@ def first_over_uniform(attention: Floats) -> float:
 def rank_correlation(attention: Floats, values: Floats, least_keys: int) -> float:
     """Return the mean over queries of the rank correlation of attention and a value of the keys.
 
-    Args:
-        attention: [N, T, T] by window, query and key.
-        values: [N, T] of every key; nan where it is not known.
-        least_keys: known keys that a query must have to count.
-
-    Returns:
-        Mean over the queries that count; nan if none does.
+    Attention is [N, T, T] by window, query and key; values are [N, T], nan where they are not
+    known. Queries count that have at least `least_keys` known keys; without one the mean is nan.
     """
     correlations = [np.empty(0)]
     for query in range(least_keys - 1, attention.shape[-1]):

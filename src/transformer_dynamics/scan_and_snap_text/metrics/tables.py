@@ -28,12 +28,9 @@ Measure = Callable[[TextMetricJob, Corpus, TextRun, Arrays], pd.DataFrame]
 
 
 def measure(job: TextMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
-    """Return the metric's rows of every run, with what tells the runs apart.
+    """Return the metric's rows of every run, with the columns that tell the runs apart.
 
-    Args:
-        job: the metric, and what the runs depend on.
-        runs: of one seed each, in the job's order.
-        data: the corpora of the experiment, in its order.
+    Runs of one seed each and corpora are in the job's order.
     """
     corpora = {
         name: Corpus.from_arrays(arrays)

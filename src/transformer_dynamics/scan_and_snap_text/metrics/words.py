@@ -22,12 +22,9 @@ class Words(NamedTuple):
 def sort_words(
     counts: NDArray[np.integer], information: NDArray[np.float64], by: WordSettings
 ) -> Words:
-    """Sort words into kinds by how often they occur; word 0, `<unk>`, is of none.
+    """Sort words into kinds by their [V] occurrences; word 0, `<unk>`, is of none.
 
-    Args:
-        counts: [V] occurrences of every word.
-        information: [V] their `distinctness`.
-        by: which words are of a kind.
+    `information` is the [V] `distinctness` of every word.
     """
     frequent = np.argsort(-counts[1:], kind="stable")[: by.function_words] + 1
     function = np.zeros(len(counts), dtype=bool)
@@ -40,22 +37,14 @@ def sort_words(
 def distinctness(
     ids: NDArray[np.integer], counts: NDArray[np.integer], length: int, by: WordSettings
 ) -> NDArray[np.float64]:
-    """Return the information that a word in the context gives on the next word.
+    """Return [V] the information that a word in the context gives on the next word, in nats.
 
     D(l) = KL(P(n|l) || P(n)), where P(n|l) is the distribution of the word that follows a context
     of up to `length` words with l among them. Its mean over l is the mutual information of key and
     next word; a word that occurs in all contexts alike, a common token of the theory, has 0, one
     that occurs before one next word only has -ln P(n). The counts' bias, (cells - 1) / (2 N) with
-    the word's number of pairs N, is subtracted (Miller and Madow).
-
-    Args:
-        ids: [tokens] running text.
-        counts: [V] occurrences of every word.
-        length: number of positions of a context.
-        by: which words are estimated, and which next words are told apart.
-
-    Returns:
-        [V] in nats; nan for words that occur fewer than `least_occurrences` times.
+    the word's number of pairs N, is subtracted (Miller and Madow). Words that occur fewer than
+    `least_occurrences` times have nan.
     """
     known = np.flatnonzero(counts >= by.least_occurrences)
     # The last column is that of all other next words.

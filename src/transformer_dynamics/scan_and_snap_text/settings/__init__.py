@@ -1,4 +1,4 @@
 """Settings: all that the configuration can say of corpora, training and metrics.
 
-Pydantic models only; they check what they hold and compute nothing.
+Pydantic models only; they check their values and compute nothing.
 """

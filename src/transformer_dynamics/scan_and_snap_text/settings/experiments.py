@@ -89,11 +89,7 @@ class CorpusFiles(Strict):
         return TokenJob(train=self.train.sha256, valid=self.valid.sha256)
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Return the paths of the training text and of the validation text.
-
-        Args:
-            name: of the corpus.
-        """
+        """Return the paths of the training text and of the validation text of a corpus."""
         if self.folder is None:
             return tuple(f"results/datasets/{name}/{split}.txt" for split in ("train", "valid"))
         return tuple(str(Path(self.folder) / file.name) for file in (self.train, self.valid))

@@ -24,8 +24,7 @@ class WordSettings(Strict):
     least_occurrences: Count
     """Number of occurrences from which on a word's distinctness is estimated."""
     least_keys: int = Field(ge=2)
-    """Number of keys of known distinctness that a query must have for its attention to be
-    ranked."""
+    """Number of keys of known distinctness that a query needs for its attention to be ranked."""
 
 
 class MetricSettings(Strict):

@@ -27,11 +27,9 @@ class TextModel(Strict):
     residual: bool = True
     """True if there are residual connections; the theory has none."""
     scaled_embeddings: bool = True
-    """True if embeddings are multiplied by the square root of the width before positions are
-    added."""
+    """True if embeddings are multiplied by the square root of the width before adding positions."""
     initial_bound: Positive = 0.1
-    """Bound of the initial weights of embedding and output, which are uniform between minus and
-    plus this."""
+    """Bound of the initial weights of embedding and output, uniform between minus and plus this."""
 
 
 class TextTraining(Strict):

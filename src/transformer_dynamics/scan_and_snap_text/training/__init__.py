@@ -1,4 +1,1 @@
-"""Training: the transformer, its updates, what is recorded of it, and the loop.
-
-`loop.py` reads like the algorithm, and goes on from a checkpoint.
-"""
+"""Training: the transformer, its updates, the record of its attention, and the loop."""

@@ -36,20 +36,11 @@ def train(
     data: Sequence[Mapping[str, NDArray[Any]]],
     checkpoint: "Checkpoint",
 ) -> dict[str, NDArray[Any]]:
-    """Train a model.
+    """Train a model with its one seed of initialisation and dropout.
 
-    Args:
-        job: corpus, model, rate, training and device.
-        seeds: the one seed of initialisation and dropout.
-        data: the arrays of the corpus.
-        checkpoint: where the state is kept on the way.
-
-    Returns:
-        [seed, recorded update, ...] the fields of `Record`; `updates` [seed, recorded update], the
-        number of updates before each; `losses` [seed, update] of the batches, in nats.
-
-    Raises:
-        InputError: if the text is too short, the device is not there or training diverges.
+    Return [seed, recorded update, ...] the fields of `Record`; `updates` [seed, recorded update],
+    the number of updates before each; `losses` [seed, update] of the batches, in nats. Raise
+    InputError if the text is too short, the device is not there or training diverges.
     """
     (seed,), (arrays,) = seeds, data
     corpus = Corpus.from_arrays(arrays)
@@ -85,16 +76,8 @@ def training_states(
     """Yield the state of training after every update, and once before the first.
 
     The state is changed in place between two of them. Dropout is drawn anew from the seed and the
-    number of the update, so that a run that goes on from a kept state gives the same bits.
-
-    Args:
-        job: model, rates, length and device.
-        seed: seed of the initialisation and of dropout.
-        corpus: the text.
-        progress: where to go on; from the beginning if left out.
-
-    Raises:
-        InputError: if the text is too short, the device is not there or training diverges.
+    number of the update, so that a run that goes on from a kept state, `progress`, gives the same
+    bits. Raise InputError if the text is too short, the device is not there or training diverges.
     """
     text, length = cut_columns(corpus.train, job.training.batch_size), job.training.chunk_length
     recorder = Recorder(job, corpus, text)
@@ -125,8 +108,7 @@ def count_updates(job: TextTrainJob, text: Columns) -> int:
 def recorded_updates(job: TextTrainJob, last: int) -> list[int]:
     """Return the updates after which attention is recorded, ascending, the last one included.
 
-    Raises:
-        InputError: if one lies beyond the last update.
+    Raise InputError if one lies beyond the last update.
     """
     late = [update for update in job.training.recorded if update > last]
     if late:

@@ -112,13 +112,9 @@ def sinusoidal_positions(length: int, width: int) -> Tensor:
 def run_encoder(
     model: TextModel, layers: list[Layer], embedded: Tensor, dropout: Dropout
 ) -> Encoded:
-    """Run the encoder.
+    """Run the encoder on [B, T, d] embeddings, with dropout where PyTorch's encoder has it.
 
-    Args:
-        model: which parts there are.
-        layers: their parameters, from the lowest on.
-        embedded: [B, T, d] rows of the embedding.
-        dropout: applied where PyTorch's encoder does.
+    Layers stand from the lowest on.
     """
     state = embedded * math.sqrt(model.width) if model.scaled_embeddings else embedded
     if model.positions:

@@ -40,15 +40,9 @@ class Loss(NamedTuple):
 
 
 def cross_entropy(hidden: Tensor, layer: OutputLayer, targets: Tensor) -> Tensor:
-    """Return the cross-entropy of each next word: log sum_v exp(w_v.h + b_v) - (w_y.h + b_y).
+    """Return [N] the cross-entropy of each next word: log sum_v exp(w_v.h + b_v) - (w_y.h + b_y).
 
-    Args:
-        hidden: [N, d] hidden states.
-        layer: the output layer.
-        targets: [N] ids of the next words.
-
-    Returns:
-        [N] in nats.
+    Hidden states are [N, d], targets the [N] ids of the next words; the unit is nats.
     """
     blocks, largest = _logits(hidden, layer)
     partition = torch.zeros_like(largest)

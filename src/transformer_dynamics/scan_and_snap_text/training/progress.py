@@ -44,11 +44,7 @@ class Progress(NamedTuple):
 
 
 def initial_progress(job: TextTrainJob, seed: int, vocabulary_size: int) -> Progress:
-    """Return the state before the first update.
-
-    Raises:
-        InputError: if the device is not there.
-    """
+    """Return the state before the first update; raise InputError if the device is not there."""
     place = device(job.device)
     random = torch_generator(seed, "initialization")
     embedding, layers, output = initial_parameters(job.model, vocabulary_size, random)

@@ -31,11 +31,7 @@ class Recorder:
     """Records a model's attention on fixed text."""
 
     def __init__(self, job: TextTrainJob, corpus: Corpus, text: Columns) -> None:
-        """Choose the text.
-
-        Raises:
-            InputError: if there is too little of it.
-        """
+        """Choose the text; raise InputError if there is too little of it."""
         self._model, length = job.model, job.training.chunk_length
         valid = cut_columns(corpus.valid, job.evaluation.batch_size)
         full = (len(valid.words) - 1) // length
@@ -57,10 +53,7 @@ class Recorder:
 
     @torch.inference_mode()
     def record(self, parameters: Parameters, *, is_last: bool) -> Record:
-        """Return the record of a model.
-
-        Its loss is there only where it `is_last`, as it costs like many updates.
-        """
+        """Return the record of a model; its loss, which is costly, only if it `is_last`."""
         sampled, entropies, losses = [], [], []
         if not is_last:
             parameters = parameters._replace(layers=parameters.layers[:1])
