@@ -156,7 +156,6 @@ class Citable:
         own_first = sorted(studies, key=lambda each: each.name not in Path(document).parts)
         self._document, self._sent_in, self._jobs = document, sent_in, jobs
         self._studies = {each.name: each for each in own_first}
-        self._kept = [each for each in own_first if each.reference]
         self.project = read_citation_file(Path())
         self.site = str(self.project.get("url", ""))
 
@@ -170,7 +169,7 @@ class Citable:
         """Numbers of all figures, by their paths below `figures/`, without ending."""
         return {
             each.jobs.table(name).removeprefix("figures/").removesuffix(".csv"): found[path]
-            for each in self._kept
+            for each in self._studies.values()
             if each.reference and (found := each.reference.tables)
             for name in each.jobs.figures
             if (path := figure_path(name)) in found
@@ -179,7 +178,8 @@ class Citable:
     @property
     def settings(self) -> dict[str, Any]:
         """Default settings of the studies, as plain data."""
-        return {each.name: each.jobs.settings.model_dump(mode="json") for each in self._kept}
+        known = self._studies.items()
+        return {name: each.jobs.settings.model_dump(mode="json") for name, each in known}
 
     def verdict(self, name: str) -> Verdict:
         """Return the verdict on a claim of the own study, or of the study before it: `mine/T1`."""
@@ -314,7 +314,7 @@ class Citable:
     def _find(self, name: str) -> tuple[StudyResults, Verdict]:
         """Return study and verdict of a claim."""
         study, _, claim = name.rpartition("/")
-        for each in self._kept:
+        for each in self._studies.values():
             if claim in each.verdicts and study in ("", each.name):
                 return each, each.verdicts[claim]
         raise LookupError(f"there is no verdict on claim {name}")

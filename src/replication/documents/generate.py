@@ -34,10 +34,8 @@ MANUAL = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+\w+\.md)[^)]*\)")
 """Links of generated pages to documents in `docs/`, which a repository of one paper may lack."""
 
 
-def generated_files() -> dict[str, str]:
+def generated_files(jobs: Jobs) -> dict[str, str]:
     """Return path, relative to the project's root, and content of every generated file."""
-    found = find_studies()
-    jobs = Jobs.of(configure({}, found), found, with_paper_scale(Path()))
     check_sentences({name: study.registry for name, study in jobs.studies.items()})
     studies = [*map(_read_study, jobs.studies.values())]
     elsewhere = decided_sentences((each.jobs.registry, each.verdicts) for each in studies)
@@ -85,14 +83,13 @@ def _read_study(study: StudyJobs) -> StudyResults:
     return StudyResults(study, read_judged_reference(Path(), study) if kept else None)
 
 
-def _record_times() -> None:
-    found = find_studies()
-    studies = Jobs.of(configure({}, found), found).studies
-    timed = {name: count for name, study in studies.items() if (count := record_times(study))}
-    if not timed:
+def _record_times(jobs: Jobs) -> None:
+    counts = {name: record_times(study) for name, study in jobs.studies.items()}
+    if not any(counts.values()):
         raise InputError("logs: no job of a study was timed here; run `snakemake` first")
-    for name, count in timed.items():
-        click.echo(f"{name}: {count} jobs were timed here")
+    for name, count in counts.items():
+        if count:
+            click.echo(f"{name}: {count} jobs were timed here")
 
 
 @click.command(help=__doc__)
@@ -109,12 +106,14 @@ def _record_times() -> None:
 )
 def main(check: bool, times: bool) -> None:
     """Write or check the generated files."""
+    found = find_studies()
+    jobs = Jobs.of(configure({}, found), found, with_paper_scale(Path()))
     if times:
-        _record_times()
+        _record_times(jobs)
     if check:
         refuse_typed_numbers()
     generated: dict[Path, str | None] = {
-        Path(path): text for path, text in generated_files().items()
+        Path(path): text for path, text in generated_files(jobs).items()
     }
     for path in sorted(Path().glob(AUTHOR_PAGES)):
         if path not in generated and GENERATED.search(path.read_text("utf-8")):
