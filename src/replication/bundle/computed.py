@@ -143,8 +143,7 @@ def dependencies(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
 def settings_digests(jobs: Jobs, study: str) -> dict[str, str]:
     """Return a digest for every figure, claim, experiment and test of a study.
 
-    A claim's digest is of the settings of its evidence, with its table of published values. A
-    test's digest is of the way in which the claim is judged.
+    A claim's is of the settings of its evidence, a test's of the way in which the claim is judged.
     """
     files = jobs.studies[study].files
     kinds = {"figure": files.tables, "claim": files.evidence, "experiment": files.fingerprints}

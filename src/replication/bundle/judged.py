@@ -40,10 +40,9 @@ def judge_study(study: StudyJobs, evidence: pd.DataFrame) -> dict[str, Verdict]:
 def judge_again(
     evidence: pd.DataFrame, families: Iterable[Mapping[str, Test]], robustness: Sequence[str] = ()
 ) -> dict[str, Verdict]:
-    """Return the verdicts that follow from a bundle's evidence, by number of the claim.
+    """Return the verdicts on claims with evidence, by number; a family is corrected together.
 
-    Claims without evidence are left out. Tests of one family are corrected together; `robustness`
-    has the texts in names of comparisons that do not count.
+    `robustness` has the texts in names of comparisons that do not count.
     """
     own = {
         # All values of a claim are missing if all its trainings diverged.

@@ -249,8 +249,13 @@ STAGES: dict[str, Callable[[Step, Function], None]] = {
 
 def parse_settings(function: Function, data: Any) -> Any:
     """Return plain data as the type of a function's first parameter, or refuse them in words."""
-    first = next(iter(inspect.signature(function).parameters.values()))
-    return first.annotation.parse(data, f"settings of {function.__module__}")
+    kind = next(iter(inspect.signature(function).parameters.values())).annotation
+    if not hasattr(kind, "parse"):
+        raise InputError(
+            f"{function.__module__}: the first parameter of {function.__name__} needs a class, a"
+            " `Strict`, not its name in quotes"
+        )
+    return kind.parse(data, f"settings of {function.__module__}")
 
 
 def _used_settings(step: Step, function: Function) -> dict[str, Any]:

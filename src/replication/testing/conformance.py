@@ -8,7 +8,6 @@ check, compute it once with `Small.compute`, and call the checks with it. `Small
 what quick checks leave out.
 """
 
-import inspect
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -22,7 +21,6 @@ from typing import Any
 
 from replication.base.errors import OUT_OF_REGIME, InputError
 from replication.base.storage import read_csv
-from replication.base.strict import Strict
 from replication.bundle.bundle import collect_fingerprints, run_keys
 from replication.documents.methods import unknown_settings, unnamed_settings
 from replication.documents.texts import cite_figure, typed_numbers_in_template
@@ -64,19 +62,6 @@ def _add_check(function: Check) -> Check:
 
     CHECKS.append(inside)
     return inside
-
-
-@_add_check
-def check_programs_read_their_settings(small: Small) -> None:
-    """Check that the first parameter of a program is a type that reads all settings of its jobs."""
-    for path, step in small.steps("data", "runs", "metrics", "table", "figure"):
-        function = getattr(import_module(step.program), step.function)
-        kind = next(iter(inspect.signature(function).parameters.values())).annotation
-        assert isinstance(kind, type), f"{path}: {function} needs a class, not its name in quotes"
-        assert issubclass(kind, Strict), f"{path}: the first parameter of {function} is no `Strict`"
-        given = step.settings["figure"] if step.stage in {"table", "figure"} else step.settings
-        read = parse_settings(function, given).model_dump(mode="json")
-        assert given.items() <= read.items(), f"{path}: {step.program} reads other settings"
 
 
 def _made_again(small: Small, paths: list[str]) -> list[str]:

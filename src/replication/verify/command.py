@@ -108,9 +108,10 @@ def main(
         )
     known = find_studies()
     wanted = [*names] or [name for name, study in known.items() if study.is_default]
-    # Settings of results are those of all studies.
-    named = {} if configuration else {name: known[name] for name in wanted if name in known}
-    studies = named or known
+    studies = {name: study for name, study in known.items() if name in wanted}
+    # Settings of results are those of all studies, and so are suggestions for an unknown name.
+    if configuration or studies.keys() != {*wanted}:
+        studies = known
     default = configure({}, studies)
     whole = default
     if configuration:

@@ -1,8 +1,7 @@
 """Receipts: findings and machine of a verification, small enough to send in, and to show.
 
-A receipt does not tell whose machine it was, except for a name that its owner gives. People review
-those that strangers send in; documents and pages escape their texts. Nothing proves that somebody
-computed a receipt.
+A receipt names nobody except by choice. People review those that strangers send in; documents and
+pages escape their texts. Nothing proves that somebody computed a receipt.
 """
 
 import math
@@ -82,16 +81,6 @@ class Judgement(_Told):
     agrees: bool = True
     """True if it is as in the reference that was compared with."""
 
-    @classmethod
-    def of(cls, verdict: Verdict) -> "Judgement":
-        """Return a verdict in short."""
-        decisions = digest(sorted((item.cell, item.decision) for item in verdict.comparisons))
-        return cls(verdict=verdict.verdict, seeds=verdict.seeds, decisions=decisions)
-
-    def is_same(self, other: "Judgement | None") -> bool:
-        """Say whether verdict, seeds and the decision of each comparison are the same."""
-        return other is not None and self.model_copy(update={"agrees": other.agrees}) == other
-
 
 class Runs(_Told):
     """Runs of an experiment: seeds as `1-10,12`, number, agreement with those of the reference."""
@@ -137,10 +126,7 @@ def issue_receipt(
     reference: Bundle,
     differences: Sequence[Difference],
 ) -> Receipt:
-    """Return the receipt of a verification that was made just now, on this machine.
-
-    An `InputError` says that nothing of the study is computed.
-    """
+    """Return the receipt of a verification just made here; an `InputError` if of nothing."""
     runs = _runs(current, reference, {each.place for each in differences})
     if not current.verdicts and not runs:
         raise InputError("--receipt: nothing is computed here; take --level full")
@@ -165,7 +151,7 @@ def issue_receipt(
         level=level,
         settings="default" if project.is_default(study) else "others",
         verdicts={
-            claim: each.model_copy(update={"agrees": each.is_same(known.get(claim))})
+            claim: Judgement(**each, agrees=each == known.get(claim))
             for claim, each in _judgements(current.verdicts).items()
         },
         runs=runs,
@@ -174,8 +160,16 @@ def issue_receipt(
     )
 
 
-def _judgements(verdicts: Mapping[str, Verdict]) -> dict[str, Judgement]:
-    return {claim: Judgement.of(each) for claim, each in verdicts.items()}
+def _judgements(verdicts: Mapping[str, Verdict]) -> dict[str, dict[str, Any]]:
+    """Return verdicts in short, as a `Judgement` has them."""
+    return {
+        claim: {
+            "verdict": each.verdict,
+            "seeds": each.seeds,
+            "decisions": digest(sorted((item.cell, item.decision) for item in each.comparisons)),
+        }
+        for claim, each in verdicts.items()
+    }
 
 
 def _runs(current: Bundle, reference: Bundle, places: set[str]) -> dict[str, Runs]:
@@ -199,10 +193,9 @@ def _runs(current: Bundle, reference: Bundle, places: set[str]) -> dict[str, Run
 
 
 def reproductions(root: Path, study: str = "*") -> list[tuple[str, ...]]:
-    """Return the receipts that were sent in, of one study or of all, the oldest first.
+    """Return study and cells of `COLUMNS` of the receipts that were sent in, the oldest first.
 
-    Each has its study before the cells of `COLUMNS`. An `InputError` names a receipt that is
-    damaged or of another study.
+    An `InputError` names a receipt that is damaged or of another study.
     """
     receipts = [_read_receipt(path) for path in _receipt_paths(root, study)]
     receipts.sort(key=lambda receipt: (receipt.study, receipt.date))
@@ -210,10 +203,7 @@ def reproductions(root: Path, study: str = "*") -> list[tuple[str, ...]]:
 
 
 def _row(receipt: Receipt, root: Path) -> tuple[str, ...]:
-    """Return the cells of a receipt.
-
-    Agreement with the present reference is seen here; with an earlier one the receipt tells it.
-    """
+    """Return the cells of a receipt; its agreement with an earlier reference it tells itself."""
     machine, judged = receipt.machine, receipt.verdicts
     folder = reference_folder(root, receipt.study)
     is_current = receipt.reference == reference_digest(folder)
@@ -223,7 +213,9 @@ def _row(receipt: Receipt, root: Path) -> tuple[str, ...]:
     agreeing = [
         claim
         for claim, each in judged.items()
-        if (each.is_same(present.get(claim)) if is_current else each.agrees)
+        if (
+            each.model_dump(exclude={"agrees"}) == present.get(claim) if is_current else each.agrees
+        )
     ]
     verdicts = f"{len(agreeing)} of {len(judged)} agree" if judged else "none computed"
     verdicts += f", {receipt.differences} differences" * (receipt.differences > 0)

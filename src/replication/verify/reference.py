@@ -1,7 +1,6 @@
 """Keep the results of a study as its reference: all of them, or those of some parts.
 
-Every part of a new reference comes from one side, the results that are here or the reference that
-is kept, and all claims are judged anew.
+Every part comes from the results here or from the reference; all claims are judged anew.
 """
 
 import os

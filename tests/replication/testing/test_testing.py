@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from replication.base.errors import InputError
 from replication.base.keys import split_record
 from replication.base.storage import PROVENANCE, write_arrays
+from replication.run.stages import parse_settings
 from replication.study.registry import SCORECARD, PaperSettings
 from replication.study.studies import Study, find_studies
 from replication.testing import conformance as testing
@@ -35,10 +37,10 @@ def test_there_is_a_test_here_for_every_check():
     assert tested == {check.__name__.replace("check_", "that_", 1) for check in CHECKS}
 
 
-def test_that_programs_read_their_settings(small, monkeypatch):
+def test_a_class_in_quotes_is_answered(monkeypatch):
     monkeypatch.setitem(fig2.draw.__annotations__, "figure", "Fig2")
-    with pytest.raises(AssertionError, match="needs a class, not its name in quotes"):
-        testing.check_programs_read_their_settings(small)
+    with pytest.raises(InputError, match="of draw needs a class, a `Strict`, not its name in quo"):
+        parse_settings(fig2.draw, {})
 
 
 @pytest.fixture
