@@ -46,7 +46,7 @@ class Needs(NamedTuple):
 
 
 def run_needs(job: TextTrainJob) -> Needs:
-    """Return what a training needs."""
+    """Return the needs of a training."""
     text = KNOWN.get(job.tokens.train)
     return Needs(
         _memory(job, text or LARGE),

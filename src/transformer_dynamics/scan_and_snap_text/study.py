@@ -144,7 +144,7 @@ def _check_models(where: str, figure: WikitextDynamics, shown: dict[str, TextExp
 
 
 def _check_size(where: str, experiment: TextExperiment) -> None:
-    """Refuse what no memory is large enough for, or no life long enough."""
+    """Refuse an experiment that no memory is large enough for, or no life long enough."""
     training, shown = experiment.training, experiment.evaluation
     chunk = training.chunk_length
     maps = shown.batch_size * shown.sampled_chunks * chunk**2 * (len(training.recorded) + 1)
@@ -288,7 +288,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
 
 
 def _write_random_text(path: Path, lines: int) -> dict[str, str]:
-    """Write words of which some are frequent, and return name and digest of the file."""
+    """Write words, some of them frequent, and return name and digest of the file."""
     random = Random(path.name)
     words = [f"w{min(int(random.paretovariate(0.5)), 150)}" for _ in range(50 * lines)]
     rows = (" ".join(words[start : start + 50]) for start in range(0, len(words), 50))

@@ -22,7 +22,7 @@ CURVES = {
 
 
 class Bounds(Figure):
-    """Norms and their bounds along what they depend on."""
+    """Norms and their bounds along the quantities on which they depend."""
 
     title: ClassVar[str] = "Recurrent attention: spectral norms and their bounds"
     columns: ClassVar[tuple[str, ...]] = ("kind", "x", "norm", "printed", "corrected")

@@ -83,7 +83,7 @@ def draw_pair(
 
 
 def bars_note(table: "pd.DataFrame") -> str:
-    """Return what dots, bars and the dotted line of `draw_pair` are."""
+    """Return the note that names dots, bars and the dotted line of `draw_pair`."""
     from replication.figures.typeset import seed_count
 
     seeds = seed_count(table["seed"])

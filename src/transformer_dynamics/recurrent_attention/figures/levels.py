@@ -22,7 +22,7 @@ AXES = {"figS1": "Heads $H$", "figS2": "Strength of E-multi's penalty"}
 
 
 class Levels(Figure):
-    """Accuracy out of distribution and exponents against what is varied."""
+    """Accuracy out of distribution and exponents against the varied setting."""
 
     title: ClassVar[str] = "Recurrent attention, Figures S.1 and S.2: exponents and accuracy"
     columns: ClassVar[tuple[str, ...]] = (

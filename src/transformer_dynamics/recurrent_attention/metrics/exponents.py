@@ -44,7 +44,6 @@ class BoardExponents(NamedTuple):
     """Exponents along one board."""
 
     max: float
-    """Largest exponent."""
     leading: float
     """Mean of the largest few exponents."""
     nonnull: float
@@ -108,10 +107,7 @@ def finite_time_exponents(
 def largest_long_exponents(
     model: Network, parameters: Parameters, shown: BoardTensors, settings: Exponents
 ) -> list[float]:
-    """Return the largest exponent of many steps along one board [seed].
-
-    It is NaN where tokens leave the range of float64.
-    """
+    """Return the largest exponent of many steps [seed]; NaN where tokens leave float64's range."""
     inputs, start = initial_conditions(model, parameters, shown)
     weights = effective_weights(model, parameters)
     step = partial(next_tokens, model, parameters, weights, inputs=inputs)

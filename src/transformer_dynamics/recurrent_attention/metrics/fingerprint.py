@@ -12,10 +12,7 @@ from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
 
 
 def measure(job: WeightsJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
-    """Return a digest of all bits of every seed, its last loss, and eta.
-
-    Columns: seed, digest, loss (nats, mean of the last updates; NaN without any) and eta.
-    """
+    """Return seed, digest of all bits, loss (mean of the last updates, nats; NaN if none), eta."""
     return pd.concat([fingerprint_rows(run) for run in runs], ignore_index=True)
 
 

@@ -34,7 +34,7 @@ UNCHANGED = "none"
 
 
 class ChangedModel(NamedTuple):
-    """A trained model of which one thing is changed."""
+    """A trained model with one change."""
 
     quantity: str
     """Name of the changed quantity: eta, weights or inputs, or `UNCHANGED`."""

@@ -16,10 +16,7 @@ from transformer_dynamics.recurrent_attention.training.token_norms import READIN
 def measure(
     job: TokenNormsMetricJob, runs: Iterable[Run], data: Sequence[Mapping[str, NDArray[Any]]]
 ) -> pd.DataFrame:
-    """Return the rows of all draws.
-
-    Columns of `norms`: seed, reading, initialisation, heads, tokens, norm.
-    """
+    """Return all draws; of `norms`, columns seed, reading, initialisation, heads, tokens, norm."""
     rows = {"norms": _norms, "fingerprint": _fingerprint}[job.metric]
     tables = [rows(job, run.seeds, np.asarray(run.arrays["norms"], np.float64)) for run in runs]
     return pd.concat(tables, ignore_index=True)

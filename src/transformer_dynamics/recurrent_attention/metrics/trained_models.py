@@ -25,12 +25,10 @@ SPLIT = "test_out"
 
 
 class BoardTensors(NamedTuple):
-    """Givens and solutions of boards of a split."""
+    """Givens, 0 on blanks, and solutions of boards of a split, both [board, S]."""
 
     digits: Tensor
-    """Givens, 0 on blanks [board, S]."""
     solutions: Tensor
-    """Solutions [board, S]."""
 
     @property
     def blank(self) -> Tensor:

@@ -49,9 +49,7 @@ class Split(NamedTuple):
     part: str
     """Part of the grids or listed puzzles: `train`, `valid` or `test`; parts share no puzzle."""
     puzzles: int
-    """Number of puzzles."""
     givens: Givens
-    """Range of the number of given cells."""
     key: str
     """Key of the settings that has this range."""
 

@@ -1,4 +1,4 @@
-"""Settings of the study: its section of the configuration, and what it refuses."""
+"""Settings of the study: its section of the configuration, and the values that it refuses."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -48,7 +48,7 @@ soon is no number."""
 
 
 class Condition(Strict):
-    """Model and training of a condition, besides what all conditions share."""
+    """Model and training of a condition, besides the settings that all conditions share."""
 
     kind: str
     """Kind of the model: ItrSA, AKOrN or symmetric SA."""
@@ -389,7 +389,7 @@ class Settings(StudySettings):
 
 
 def _sizes_of_arrays(place: str, own: Settings | MoreBoards, loops: int) -> dict[str, int]:
-    """Return the numbers in the largest arrays of boards and training, by what decides them."""
+    """Return the sizes of the largest arrays of boards and training, by the keys that decide."""
     boards = own.boards
     puzzles = boards.train + 2 * (boards.valid + boards.test)
     shown = max(boards.valid, boards.test)

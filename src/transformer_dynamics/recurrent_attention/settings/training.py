@@ -27,7 +27,7 @@ class Adam(Strict):
 
 
 class Average(Strict):
-    """A moving average of the weights along training, which is what models are measured with."""
+    """A moving average of the weights along training, with which models are measured."""
 
     decay: Decay
     """Decay of every average. It is divided by the sum of its weights, so that the zeros which it

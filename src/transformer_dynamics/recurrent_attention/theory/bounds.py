@@ -30,12 +30,10 @@ from transformer_dynamics.recurrent_attention.theory.recurrence import (
 
 
 class NormAndBound(NamedTuple):
-    """Spectral norm and its bound."""
+    """Spectral norm |J|_2 [...] and its bound [...]."""
 
     norm: Tensor
-    """Norm |J|_2 [...]."""
     bound: Tensor
-    """Bound of the norm [...]."""
 
 
 def spectral_norm(matrix: Tensor) -> Tensor:

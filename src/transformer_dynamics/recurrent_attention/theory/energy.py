@@ -48,20 +48,15 @@ class State(NamedTuple):
     tokens: Floats
     """Rows x_i of X [..., S, D]."""
     attention: Attention
-    """Weights of the heads."""
 
 
 class Path(NamedTuple):
-    """A solution of a flow at times 0, dt, 2 dt, ..."""
+    """A solution of a flow: T times t, tokens [T, ..., S, D], energy E and rate dE/dt [T, ...]."""
 
     t: Floats
-    """Times [T]."""
     tokens: Floats
-    """Tokens [T, ..., S, D]."""
     energy: Floats
-    """Energy E [T, ...]."""
     rate: Floats
-    """Rate dE/dt [T, ...]."""
 
 
 def symmetric_part(matrix: Floats) -> Floats:

@@ -20,10 +20,7 @@ def rotation_matrix(frequencies: Tensor) -> Tensor:
 
 
 def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float) -> Step[Tensor]:
-    """Return X' = Pi(X + eta Omega X) [..., 1, D] of one oscillator of dimension D = 2K.
-
-    `frequencies` are omega of every plane [K].
-    """
+    """Return X' = Pi(X + eta Omega X) [..., 1, D] of one oscillator of K frequencies, D = 2K."""
     width = tokens.shape[-1]
     linear = torch.eye(width).to(tokens) + eta * rotation_matrix(frequencies)
     linear = linear.expand(*tokens.shape[:-2], width, width)

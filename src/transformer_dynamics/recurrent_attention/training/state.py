@@ -25,7 +25,6 @@ class State(NamedTuple):
     parameters: dict[str, Tensor]
     """Parameters by name, the seed first."""
     optimiser: torch.optim.Adam
-    """Optimiser with its moments."""
     losses: list[NDArray[np.float32]]
     """Mean cross-entropy of the boards of every update, in nats, [seed]."""
     averages: dict[str, Tensor]

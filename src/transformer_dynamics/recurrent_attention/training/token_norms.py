@@ -1,6 +1,6 @@
 """Spectral norm of the Jacobian of untrained attention against the number of tokens (Figure 1).
 
-The paper does not say which tensor is normalised; `READINGS` are what it may mean.
+The paper does not say which tensor is normalised; `READINGS` are the possible ones.
 """
 
 import sys

@@ -123,5 +123,5 @@ def _end_time(eta_y: float, mixture: Mixture) -> float:
 
 
 def _round_number(value: float) -> float:
-    """Return a number without what its last bits add: 0.6 for 3 x 0.2."""
+    """Return a number without the noise of its last bits: 0.6 for 3 x 0.2."""
     return float(f"{value:.12g}")

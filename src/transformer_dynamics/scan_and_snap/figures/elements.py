@@ -37,10 +37,7 @@ def select_rows(
 
 
 def mean_and_std(metrics: "pd.DataFrame", keys: list[str], job: MetricJob) -> "pd.DataFrame":
-    """Return mean and sample standard deviation (n - 1) over seeds, empty with one seed.
-
-    `keys` are the columns that tell the values of one seed apart.
-    """
+    """Return mean and standard deviation (n - 1; empty with one seed) over seeds, by `keys`."""
     named = {
         f"{job.metric}_mean": (job.metric, "mean"),
         f"{job.metric}_std": (job.metric, "std"),
@@ -89,7 +86,7 @@ def draw_dodged_points(
 
 
 def spread_note(table: "pd.DataFrame") -> str:
-    """Return what the bars of a figure are; `n_seeds` is 0 for what has no seeds."""
+    """Return the note that names the bars of a figure; `n_seeds` is 0 for rows without seeds."""
     from replication.figures.typeset import count_in_words
 
     seeds = table["n_seeds"][table["n_seeds"] > 0]

@@ -1,4 +1,4 @@
-"""Errata of the paper's formulas: what is printed, and what holds instead (E1 to E6, E7, E9)."""
+"""Errata of the paper's formulas: as printed and as they hold (E1 to E6, E7, E9)."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
@@ -17,7 +17,7 @@ PRINTED, HOLDS = "as printed", "what holds"
 
 
 class Errata(Figure):
-    """Formulas as printed, and what holds instead."""
+    """Formulas as printed, and as they hold."""
 
     title: ClassVar[str] = "Scan and Snap: errata, as printed and what holds instead"
     columns: ClassVar[tuple[str, ...]] = ("claim", "curve", "x", "y")

@@ -1,6 +1,6 @@
 """Figures 11 and 12: recall of distinct tokens against the attention threshold.
 
-Both show the same numbers; what is a column of panels in one is a curve in the other.
+Both show the same numbers; a column of panels in one is a curve in the other.
 """
 
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -42,7 +42,7 @@ class Recall(SweepFigure):
 def table(figure: Recall, measured: Measured[MetricJob]) -> "pd.DataFrame":
     """Return mean and standard deviation over seeds after the last update.
 
-    `even_attention` is 1/M, what each token has where all have the same.
+    `even_attention` is 1/M, the share of each token where all have the same.
     """
     found = final_mean_and_std(measured, [*CELL, "threshold"])
     sizes = {mix.num_last: mix.vocabulary_size for mix in measured.job.mixtures.values()}

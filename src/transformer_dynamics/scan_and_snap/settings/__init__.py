@@ -1,4 +1,1 @@
-"""Settings: all that the configuration can say of data, training and metrics.
-
-Pydantic models only; they check their values and compute nothing.
-"""
+"""Settings: pydantic models of data, training and metrics, which compute nothing."""

@@ -52,7 +52,7 @@ class ExperimentSettings(Strict):
 
 
 class SamplingChange(Strict):
-    """Settings of sampling that a variant changes; what is left out stays."""
+    """Settings of sampling that a variant changes; those left out stay."""
 
     steps: Count | None = None
     """Number of batches."""
@@ -63,7 +63,7 @@ class SamplingChange(Strict):
 
 
 class TrainingChange(Strict):
-    """Settings of training that a variant changes; what is left out stays."""
+    """Settings of training that a variant changes; those left out stay."""
 
     momentum: Decay | None = None
     """Momentum of `sgd`."""

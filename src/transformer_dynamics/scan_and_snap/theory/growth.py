@@ -36,16 +36,12 @@ Floats = NDArray[np.float64]
 
 
 class Setting(NamedTuple):
-    """Rates, sizes and the constant of Theorem 4's closed forms."""
+    """Learning rates of Y and Z, sizes M and K, and the constant of Theorem 4's closed forms."""
 
     eta_y: float
-    """Learning rate of Y."""
     eta_z: float
-    """Learning rate of Z."""
     vocabulary_size: int
-    """Vocabulary size M."""
     num_classes: int
-    """Number K of sequence classes."""
     c0: float = 1.0
     """Constant C_0 = rho_0^4/K."""
 
@@ -98,10 +94,7 @@ def growth_limit(setting: Setting, times: ArrayLike) -> Floats:
 
 
 def early_exponent(setting: Setting, times: ArrayLike) -> Floats:
-    """Return [...] B_n(t) by (14) for t < t0', as printed.
-
-    It is 1/4 ln(C_0 + 2 (M-1)^2/(K M^2) eta_Y eta_Z t^2).
-    """
+    """Return 1/4 ln(C_0 + 2 (M-1)^2/(K M^2) eta_Y eta_Z t^2): B_n(t) by (14) for t < t0'."""
     setting.check()
     t = require_times(times)
     ratio = (1 - 1 / setting.vocabulary_size) ** 2 / setting.num_classes

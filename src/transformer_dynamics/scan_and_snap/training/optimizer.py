@@ -8,10 +8,7 @@ from transformer_dynamics.scan_and_snap.training.model import Parameters
 
 
 class Optimizer:
-    """PyTorch's SGD with momentum or Adam, each cell with its own two rates.
-
-    The next update applies `gradient`.
-    """
+    """PyTorch's SGD with momentum or Adam on `gradient`, each cell with its own two rates."""
 
     def __init__(self, training: Training, parameters: Parameters) -> None:
         """Allocate the gradient and the moments that the optimiser keeps."""

@@ -105,7 +105,7 @@ def word_ids(lines: Iterable[str], words: list[str]) -> NDArray[np.int32]:
 
 
 def cut_columns(ids: NDArray[np.integer], number: int) -> Columns:
-    """Cut running text into columns of equal length; what does not fill them is left out."""
+    """Cut running text into columns of equal length; the rest is left out."""
     rows = len(ids) // number
     return Columns(ids[: rows * number].reshape(number, rows).T)
 

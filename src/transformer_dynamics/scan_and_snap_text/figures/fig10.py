@@ -20,7 +20,7 @@ PANELS = {
     "attention_entropy": "Average self-attention\nentropy (nats)",
     "perplexity": "Perplexity of the\nvalidation text",
 }
-"""Columns that are drawn, and what they are."""
+"""Columns that are drawn, and their labels."""
 
 
 class Fig10(Figure):

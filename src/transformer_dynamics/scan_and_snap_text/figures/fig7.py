@@ -88,7 +88,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Draw one row of panels per number of layers, one column per number of updates.
 
     All panels share one colour scale, that of the square root. Rows of a panel are queries, columns
-    keys; what the causal mask hides is grey.
+    keys; the part that the causal mask hides is grey.
     """
     from replication.figures.style import WIDTH
 

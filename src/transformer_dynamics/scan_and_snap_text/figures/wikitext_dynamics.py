@@ -29,7 +29,7 @@ SHARES = {
     "function_words": "function\nwords",
     "rare_words": "rare\nwords",
 }
-"""Columns of attention over that of uniform attention, and what it is spent on."""
+"""Columns of attention over that of uniform attention, and the keys that it is spent on."""
 PANELS = ("entropy_share", "change", *SHARES, "distinctness")
 """Columns that are drawn."""
 MODELS = (

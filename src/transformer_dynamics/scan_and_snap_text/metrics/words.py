@@ -22,10 +22,7 @@ class Words(NamedTuple):
 def sort_words(
     counts: NDArray[np.integer], information: NDArray[np.float64], by: WordSettings
 ) -> Words:
-    """Sort words into kinds by their [V] occurrences; word 0, `<unk>`, is of none.
-
-    `information` is the [V] `distinctness` of every word.
-    """
+    """Sort words into kinds by their [V] occurrences; word 0, `<unk>`, is of none."""
     frequent = np.argsort(-counts[1:], kind="stable")[: by.function_words] + 1
     function = np.zeros(len(counts), dtype=bool)
     function[frequent] = True

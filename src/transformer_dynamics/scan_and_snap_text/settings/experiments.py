@@ -22,13 +22,9 @@ class TextRun(NamedTuple):
     """One training run of an experiment."""
 
     corpus: str
-    """Name of the corpus."""
     model: str
-    """Name of the model."""
     learning_rate: float
-    """Learning rate of the run."""
     seed: int
-    """Seed of the run."""
 
     @property
     def variant(self) -> str:

@@ -112,10 +112,7 @@ def sinusoidal_positions(length: int, width: int) -> Tensor:
 def run_encoder(
     model: TextModel, layers: list[Layer], embedded: Tensor, dropout: Dropout
 ) -> Encoded:
-    """Run the encoder on [B, T, d] embeddings, with dropout where PyTorch's encoder has it.
-
-    Layers stand from the lowest on.
-    """
+    """Run the encoder on [B, T, d] embeddings, with dropout where PyTorch's encoder has it."""
     state = embedded * math.sqrt(model.width) if model.scaled_embeddings else embedded
     if model.positions:
         state = dropout(state + sinusoidal_positions(state.shape[1], model.width).to(state))

@@ -29,7 +29,6 @@ class Progress(NamedTuple):
     losses: list[float]
     """Mean cross-entropy of each batch before its update, in nats."""
     records: list[Record]
-    """Records so far."""
 
     def arrays(self) -> Arrays:
         """Return all that is needed to go on, as arrays by name."""
