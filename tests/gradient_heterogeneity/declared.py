@@ -5,13 +5,13 @@ experiments gives other verdicts.
 """
 
 from collections.abc import Mapping
-from importlib import import_module
 from math import log
 from random import Random
 
 import numpy as np
 import pandas as pd
 from configured import SETTINGS
+from evidence_of_claims import evidence_of
 
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
@@ -30,11 +30,9 @@ Tables = Mapping[tuple[str, str], pd.DataFrame]
 def evidence(number: str, tables: Tables) -> pd.DataFrame:
     """What a claim's measure makes of its tables."""
     claim: Claim = CLAIMS[number]
-    module, name = str(claim.evidence).split(".")
-    measures = import_module(f"{STUDY.package}.claims.{module}")
     given = [Measured(tables[item.experiment, item.metric], None) for item in claim.data]
     uses = {key: getattr(SETTINGS, key) for key in claim.uses}
-    return getattr(measures, name)(*given, **uses)
+    return evidence_of(STUDY, claim, *given, **uses)
 
 
 def verdict(number: str, tables: Tables) -> str:

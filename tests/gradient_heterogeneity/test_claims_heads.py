@@ -8,7 +8,7 @@ from declared import SEEDS, evidence, means, noise, said, verdict
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from transformer_dynamics.gradient_heterogeneity.claims.heads import smaller_common
+from transformer_dynamics.gradient_heterogeneity.claims.heads import norms
 
 OF, WHOLE, LONG = ("heads", "heads"), ("heads_full", "heads"), ("long_heads", "heads")
 SMALL = ["C=77, m=8", "C=77, m=32", "C=150, m=8", "C=150, m=32"]
@@ -116,6 +116,8 @@ def test_the_usual_signum_is_that_of_all_trainings():
     table = heads(SIGN, SIGNUM, other=SIGN)
     averages = TRAINING.averages.model_copy(update={"signum": 0.5})
     other = TRAINING.model_copy(update={"averages": averages})
-    found = [means(smaller_common(Measured(table, None), each)) for each in (TRAINING, other)]
+    found = [
+        means(norms(Measured(table, None), each, column="common")) for each in (TRAINING, other)
+    ]
     assert found[0] == dict.fromkeys(SMALL, pytest.approx(1.7))
     assert found[1] == dict.fromkeys(SMALL, pytest.approx(0, abs=0.01))

@@ -1,11 +1,11 @@
 """Made-up tables of metrics, and what the registry's tests say of the evidence from them."""
 
-from importlib import import_module
 from random import Random
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from evidence_of_claims import evidence_of
 
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
@@ -70,8 +70,7 @@ def without(measured, **values):
 
 def measured_by(number, *tables):
     """The evidence of a claim."""
-    module, name = CLAIMS[number].evidence.split(".")
-    return getattr(import_module(f"{STUDY.package}.claims.{module}"), name)(*tables)
+    return evidence_of(STUDY, CLAIMS[number], *tables)
 
 
 def judged(number, *tables):

@@ -57,16 +57,16 @@ def test_growth_by_probing():
 
 def test_what_is_missing_is_said():
     honest = norms(lp=16.0, ft=0.75, lora=0.9)
-    with pytest.raises(UnmeasurableError, match="there is no LoRA"):
+    with pytest.raises(UnmeasurableError, match="unknown value of called 'LoRA'; known"):
         verdict("L5a", without(honest, method="lora"))
     rows = honest.table
     dropped = rows[~((rows["seed"] == 3) & (rows["method"] == "ft"))]
     with pytest.raises(UnmeasurableError, match="different seeds"):
         verdict("L5a", Measured(dropped, None))
     twice = pd.concat([rows, rows[rows["method"] == "ft"].assign(rate=1.0)])
-    with pytest.raises(UnmeasurableError, match="several runs of a seed"):
+    with pytest.raises(UnmeasurableError, match="a seed has several values"):
         verdict("L5a", Measured(twice, None))
-    with pytest.raises(UnmeasurableError, match="no runs"):
+    with pytest.raises(UnmeasurableError, match="there is no row where split"):
         verdict("L5a", Measured(rows[:0], None))
 
 

@@ -80,9 +80,9 @@ def test_slopes_are_those_of_least_squares():
 def test_seeds_need_the_same_factors():
     table = curves({"ft": power(-0.2)}).table
     lacking = table[~((table["seed"] == 1) & (table["factor"] == 5))]
-    with pytest.raises(UnmeasurableError, match="the same for all of them"):
+    with pytest.raises(UnmeasurableError, match="a seed lacks a value at some"):
         verdict("L8c", Measured(lacking, None))
-    with pytest.raises(UnmeasurableError, match="no runs"):
+    with pytest.raises(UnmeasurableError, match="there is no row where optimiser"):
         verdict("L8c", curves({"ft": power(1.0)}, optimiser="sgd"))
 
 

@@ -1,8 +1,7 @@
 """Verdicts on claims as the registry declares them."""
 
-from importlib import import_module
-
 from conftest import DEFAULTS, STUDIES
+from evidence_of_claims import evidence_of
 
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
@@ -27,7 +26,5 @@ def verdict_in(number: str, world) -> str:
 
 def verdict_on(number: str, *measured) -> str:
     """The same of what the claim's measure makes of tables, and of settings of the defaults."""
-    module, name = CLAIMS[number].evidence.split(".")
-    measures = import_module(f"{STUDY.package}.claims.{module}")
     uses = {key: getattr(SETTINGS, key) for key in CLAIMS[number].uses}
-    return verdict(number, getattr(measures, name)(*measured, **uses))
+    return verdict(number, evidence_of(STUDY, CLAIMS[number], *measured, **uses))

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import STUDIES
+from evidence_of_claims import evidence_of
 from settings_of_the_paper import PAPER, REGISTRY
 
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.judge.verdicts import Verdict
-from transformer_dynamics.scan_and_snap.claims import figures_4_5, figures_6_11_12, trajectory
 from transformer_dynamics.scan_and_snap.claims.tables import Measured
 from transformer_dynamics.scan_and_snap.metrics.attention import (
     entropy_on_distinct,
@@ -25,9 +26,6 @@ from transformer_dynamics.scan_and_snap.training.initialization import initial_m
 # No claim without training
 
 CLAIMS = {claim.id: claim for claim in REGISTRY.claims}
-MODULES = {
-    "figures_4_5": figures_4_5, "figures_6_11_12": figures_6_11_12, "trajectory": trajectory,
-}  # fmt: skip
 SEEDS = list(range(1, 11))
 NOT_REPLICATED = {"does not hold", "open"}
 RECORDED = [0, 20, 40, 160, 320, 500]
@@ -43,9 +41,8 @@ BY_CELL = ["T7g", "T7h", "P3", "T22a", "T22b", "T22c", "T26a", "T26b"]
 
 def judged(claim: str, *measured: Measured) -> Verdict:
     """By the registry's measure and test, alone, so that no correction hides a wrong verdict."""
-    module, _, name = CLAIMS[claim].evidence.partition(".")
     used = {key: getattr(PAPER, key) for key in CLAIMS[claim].uses}
-    table = getattr(MODULES[module], name)(*measured, **used)
+    table = evidence_of(STUDIES["scan_and_snap"], CLAIMS[claim], *measured, **used)
     return judge([Judged(claim, CLAIMS[claim].test, table)])[claim]
 
 

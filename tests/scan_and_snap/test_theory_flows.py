@@ -361,7 +361,7 @@ def test_bounds_12_in_the_population_flow_are_a_limit_of_fast_decoders(name):
 def test_limits_of_fast_decoders_need_a_trend(claim, monkeypatch):
     """At a ratio that is no larger a deviation stays, and where there was none one may not come."""
     (found,) = (each for each in REGISTRY.claims if each.id == claim)
-    measure = getattr(claims, found.evidence.partition(".")[2])
+    measure = getattr(claims, found.evidence.table.partition(".")[2])
     assert (measure()["value"] < found.test.upper).all()
 
     def decoders(*ratios):

@@ -72,9 +72,10 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
+        known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in data if isinstance(data, Mapping) else ():
-            if key not in cls.model_fields:
-                raise ValueError(unknown_key(str(key), list(cls.model_fields)))
+            if key not in known:
+                raise ValueError(unknown_key(str(key), known))
         return data
 
     @classmethod

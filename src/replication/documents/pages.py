@@ -31,7 +31,6 @@ from replication.judge.verdicts import (
 )
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import ERRATA, GROUPS, SHOWN, THEORY, Claim, Interval
-from replication.study.registry import AT_SCALE
 
 MOST_CELLS = 8
 """Largest number of comparisons whose seeds are shown."""
@@ -60,7 +59,7 @@ ENVIRONMENT = Environment(
     keep_trailing_newline=True,
     finalize=_escape_unless_markdown,
 )
-ENVIRONMENT.globals |= {"AT_SCALE": AT_SCALE, "DECLARED_LATE": DECLARED_LATE, "GROUPS": GROUPS}
+ENVIRONMENT.globals |= {"DECLARED_LATE": DECLARED_LATE, "GROUPS": GROUPS}
 ENVIRONMENT.filters |= {
     "cell": lambda text: text.replace("|", r"\|"),
     "found_and_needed": _found_and_needed,

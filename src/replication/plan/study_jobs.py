@@ -169,7 +169,8 @@ class StudyJobs:
         """
         if self.claims[claim].kind == "own":
             return f"own-{claim}"
-        module, _, _ = str(self.claims[claim].evidence).partition(".")
+        row = self.claims[claim].evidence
+        module, _, _ = ((row and row.table) or "rows").partition(".")
         experiments = dict.fromkeys(name for name, _ in self.sources(claim, variant))
         return "-".join([module, *experiments])
 

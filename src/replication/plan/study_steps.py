@@ -21,7 +21,7 @@ from replication.judge.scorecard_figure import (
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.steps import Input, Stage, Step, digest_of_file, texts
 from replication.plan.study_jobs import StudyJobs
-from replication.study.claims import Claim
+from replication.study.claims import Claim, Row
 from replication.study.contract import Experiment, Job
 from replication.study.datasets import dataset_folders, find_datasets
 from replication.study.published_tables import check_published_table
@@ -29,6 +29,8 @@ from replication.study.published_tables import check_published_table
 DRAWING = "replication.figures.style"
 """Module that every picture depends on, besides those that its program reaches."""
 JUDGE = "replication.judge.judgement"
+VOCABULARY = "replication.study.vocabulary"
+"""Module that makes the evidence of a claim from words of the registry."""
 SCORECARDS = "replication.judge.scorecard"
 PLAIN_PATH = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
 """Paths that mean nothing else to a shell, to Snakemake or to a file system."""
@@ -152,20 +154,26 @@ class StudySteps:
         settings: dict[str, Any] = {"uses": self._uses(found.uses, where)}
         tables = self._metrics(self._jobs.sources(claim, variant), where)
         published = self._published(found.published_table, f"{where} > published_table")
-        program, settings["evidence"] = self._measure(found, len(tables) + len(published), where)
+        row = _row(found)
+        program, function = self._measure(found, len(tables) + len(published), where)
+        is_alone = row.model_fields_set == {"table"}
+        words = function if is_alone else row.model_dump(mode="json", exclude_unset=True)
+        settings["evidence"] = words
         gaps = {Path(each.path).parent.name: self._made[each.path].gaps for each in tables}
         if any(gaps.values()):
             settings["gaps"] = {name: [*each] for name, each in gaps.items() if each}
         settings |= self._unlike_published(f"claim {claim}")
         path = self._jobs.evidence(claim, variant)
-        step = _step(
-            path, "evidence", program, settings["evidence"], settings, (*tables, *published)
-        )
-        return replace(step, batch=self._jobs.batch(claim, variant))
+        step = _step(path, "evidence", program, function, settings, (*tables, *published))
+        besides = (VOCABULARY,) if row.value and row.table else ()
+        return replace(step, besides=besides, batch=self._jobs.batch(claim, variant))
 
     def _measure(self, claim: Claim, given: int, where: str) -> tuple[str, str]:
         """Return module and function of a claim's measure; refuse it for this number of tables."""
-        module, _, function = str(claim.evidence).partition(".")
+        table = _row(claim).table
+        if table is None:
+            return VOCABULARY, "stack"
+        module, _, function = table.partition(".")
         try:
             program = self._jobs.study.program(f"claims.{module}")
             takes = parameters(program, function)
@@ -296,6 +304,11 @@ def _step(
     return Step((path,), stage, program, function, settings, digest(settings), inputs=tuple(inputs))
 
 
+def _row(claim: Claim) -> Row:
+    """Return the evidence of a claim that has a test."""
+    return claim.evidence  # type: ignore[return-value]
+
+
 def _refuse_other_arguments(
     claim: Claim, given: int, takes: Parameters, keys: set[str], where: str
 ) -> None:
@@ -305,12 +318,15 @@ def _refuse_other_arguments(
     section is no table.
     """
     used = {*takes.positional, *takes.named} & keys
+    for word in _row(claim).given:
+        if word not in takes.named:
+            raise InputError(f"{where} > evidence > with: {unknown_key(word, takes.named)}")
     tables = [name for name in takes.positional if name not in used]
     least = len({*takes.required} & {*tables})
     is_enough = least <= given and (given <= len(tables) or takes.takes_more)
     if not is_enough or not (used & {*takes.required}) <= {*claim.uses} <= used:
         raise InputError(
-            f"{where}: {claim.evidence} takes the tables ({', '.join(tables)}) and uses"
+            f"{where}: {_row(claim).table} takes the tables ({', '.join(tables)}) and uses"
             f" ({', '.join(sorted(used))}); the claim gives {given} under `data` and"
             f" `published_table`, and uses ({', '.join(claim.uses)})"
         )

@@ -31,6 +31,7 @@ from replication.base.storage import (
 from replication.base.strict import shorten
 from replication.plan.steps import Role, Step, provenance
 from replication.run.checkpoint import Checkpoint
+from replication.study.claims import Row
 from replication.study.contract import Measured, Run
 from replication.study.published_tables import check_published_table
 from replication.study.seeds import format_seeds
@@ -177,10 +178,15 @@ def _measured_evidence(step: Step, evidence: Function) -> Any:
     """
     if unlike := step.settings.get("unlike_published"):
         raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
-    published, uses = [*_read_published(step)], _used_settings(step, evidence)
+    words = step.settings["evidence"]
+    # A function that stands alone, without other words of a row, has its name here.
+    row = {} if isinstance(words, str) else words
+    published = [*_read_published(step)]
+    given = {**_used_settings(step, evidence), **row.get("with", {})}
 
     def measure(left_out: Mapping[str, list[int]]) -> Any:
-        return evidence(*_read_tables(step, left_out), *published, **uses)
+        found = evidence(*_read_tables(step, left_out), *published, **given)
+        return _contrast(step, row, found) if "value" in row else found
 
     lost = _diverged(step)
     if not lost:
@@ -202,6 +208,20 @@ def _measured_evidence(step: Step, evidence: Function) -> Any:
     except (UnmeasurableError, *failures):
         left = None
     return without_diverged(whole, left, lost)
+
+
+def _contrast(step: Step, words: dict[str, Any], table: Any) -> Any:
+    """Return the evidence that a claim's words make of the table of its function."""
+    from replication.study.vocabulary import contrast
+
+    where = f"claim {step.file.stem}"
+    _refuse_missing_columns(step, where, table, ())
+    try:
+        return contrast(Row.parse(words, where), table)
+    except UnmeasurableError:
+        raise
+    except InputError as error:
+        raise InputError(f"{where}: {error.message}") from error
 
 
 def _diverged(step: Step) -> dict[str, list[int]]:

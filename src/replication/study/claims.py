@@ -1,10 +1,19 @@
-"""A claim of a paper: the statement, its number, its data and the test that judges it."""
+"""A claim of a paper: the statement, its number, its data, its evidence and its test."""
 
-from typing import Annotated, Literal, Self
+import ast
+from string import Formatter
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
-from replication.base.strict import Strict
+from replication.base.strict import Strict, unknown_key
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 NUMBER = r"[A-Z][0-9]*[a-z]?"
@@ -112,6 +121,114 @@ class Data(Strict):
     metric: Text
 
 
+FUNCTIONS = ("abs", "exp", "largest", "ln", "measured", "smallest")
+"""Functions of expressions; the largest and the smallest are of a whole column."""
+PARTS = (
+    ast.Expression, ast.Constant, ast.List, ast.Name, ast.expr_context, ast.Call, ast.UnaryOp,
+    ast.BinOp, ast.BoolOp, ast.Compare, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub,
+    ast.And, ast.Or, ast.Not, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In,
+    ast.NotIn,
+)  # fmt: skip
+"""Parts of the syntax of Python that an expression may have."""
+
+
+def _check_expression(text: str) -> str:
+    try:
+        nodes = [*ast.walk(ast.parse(text, mode="eval"))]
+    except SyntaxError as error:
+        raise ValueError(f"'{text}' is no expression: {error.msg}") from None
+    for node in nodes:
+        called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else FUNCTIONS[0]
+        if called not in FUNCTIONS:
+            raise ValueError(unknown_key(called, [*FUNCTIONS], "function"))
+        if not isinstance(node, PARTS) or len(getattr(node, "comparators", [0])) > 1:
+            raise ValueError(f"'{text}' has a {type(node).__name__}, which no expression may have")
+    return text
+
+
+Expression = Annotated[Text, AfterValidator(_check_expression)]
+"""Arithmetic, comparisons and functions of columns, in Python's words: `ln(norm / start_norm)`."""
+Function = Annotated[str, Field(pattern=r"^\w+\.\w+$")]
+"""A function of the study's folder `claims`, as module.function."""
+CONTRASTS = (
+    "difference", "across", "slope", "along", "last_over_first", "mean", "largest", "smallest",
+    "rank_correlation",
+)  # fmt: skip
+
+
+class Row(Strict):
+    """Evidence of a claim: a function, or a contrast within every seed, or both.
+
+    table             function that makes the table from those of the claim; without it they stand
+                      one below the other. Without a `value` its table is the evidence.
+    with              arguments of the function, by name
+    where, value      condition for rows, and the value that is compared: expressions of columns
+    by                columns that tell comparisons apart
+    mean_over         columns over which the mean of values is taken before they are compared
+    cell              name of a comparison, as `{task}, rate {rate:g}`; a difference has `{of}` and
+                      `{minus}`, too
+    difference        the value at one level of a column minus that at another one, of several ones,
+                      or of all `others`; of several columns one after the other
+    across            expression of values at levels of a column, by their names, `first` and `last`
+    slope             slope of the value's line of least squares over a column
+    along             change of the value along the line over the logarithm of a column
+    last_over_first   the last value along a column over the first
+    mean, largest, smallest   of the values along a column
+    rank_correlation  that of the value and another column along a column
+    """
+
+    model_config = ConfigDict(serialize_by_alias=True)
+    table: Function | None = None
+    given: dict[str, Any] = Field({}, alias="with")
+    where: Expression | None = None
+    value: Expression | None = None
+    by: list[Text] = []
+    mean_over: list[Text] = []
+    cell: Text | None = None
+    difference: dict[Text, Annotated[list[Any], Field(min_length=2, max_length=2)]] = {}
+    across: Annotated[dict[Text, Expression], Field(max_length=1)] = {}
+    slope: Expression | None = None
+    along: Expression | None = None
+    last_over_first: Expression | None = None
+    mean: Expression | None = None
+    largest: Expression | None = None
+    smallest: Expression | None = None
+    rank_correlation: Annotated[dict[Text, Text], Field(max_length=1)] = {}
+
+    @property
+    def contrast(self) -> tuple[str, Any]:
+        """Word of the contrast and its columns; empty if values are compared as they are."""
+        found = [(word, getattr(self, word)) for word in CONTRASTS if getattr(self, word)]
+        return found[0] if found else ("", {})
+
+    @model_validator(mode="after")
+    def _check_words(self) -> Self:
+        found = {*self.model_fields_set} & {*CONTRASTS}
+        if len(found) > 1 or (not self.value and (found or not self.table)):
+            raise ValueError(
+                f"needs a table, or a value with at most one contrast; it has {len(found)}"
+            )
+        for _, name, _, _ in Formatter().parse(self.cell or ""):
+            known = [*self.by, *(["of", "minus"] if self.difference else [])]
+            if name is not None and name not in known:
+                raise ValueError(f"cell: {unknown_key(name, known)}")
+        return self
+
+    def __str__(self) -> str:
+        """Return the function alone, or the words of the row."""
+        words = self.model_dump(mode="json", exclude_unset=True)
+        alone = len(words) == 1 and self.table
+        return alone or "; ".join(f"{word}: {found}" for word, found in words.items())
+
+
+def _as_row(given: Any) -> Any:
+    return {"table": given} if isinstance(given, str) else given
+
+
+Evidence = Annotated[Row, BeforeValidator(_as_row, json_schema_input_type=str | Row)]
+"""A row, or the name of its function alone."""
+
+
 class Quote(Strict):
     """The paper's own words, 25 at most; formulas are written out in plain letters."""
 
@@ -136,10 +253,10 @@ class OwnClaim(Strict):
     """Value or direction that the claim states."""
     published: Text | None = None
     """The paper's own value, if it is known."""
-    evidence: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
-    """Function that returns the evidence, as module.function of the study's folder `claims`."""
+    evidence: Evidence | None = None
+    """Evidence in the words of `Row`, or as a function of the study's folder `claims`."""
     data: list[Data] = []
-    """Tables that the function takes; none if it computes from the theory."""
+    """Tables that the evidence is made of; none if it is computed from the theory."""
     uses: list[str] = []
     """Keys of the study's section of the configuration that the function takes by name."""
     published_table: Text | None = None

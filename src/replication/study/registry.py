@@ -22,8 +22,6 @@ from replication.study.claims import (
     Text,
 )
 
-AT_SCALE = "Verdicts on training are verdicts at this scale:"
-"""Words before `Registry.scale`."""
 LEFT_OUT = "The configuration leaves it out."
 """Reason why there is no test of a claim that an overlay sets to `null`."""
 
@@ -140,8 +138,7 @@ class Span(Strict):
     at_most: float
 
 
-Setting = bool | int | float | str
-PaperValues = Span | Setting | list[Setting]
+PaperValues = Span | bool | int | float | str | list[bool | int | float | str]
 """Values of a setting in a paper: a range, one value, or several."""
 
 
@@ -355,11 +352,6 @@ class Registry(Strict):
         """Return the departures of the claims that decide a sentence, one for each setting."""
         deciding = [] if sentence.mark else sentence.claims
         return merge_departures(each for name in deciding for each in self.departures.get(name, ()))
-
-    @property
-    def author_names(self) -> list[str]:
-        """Names of the authors in a list."""
-        return re.split(r"\s*(?:,\s*and\b|,|\band\b)\s*", self.authors)
 
     def with_own(
         self, claims: Mapping[str, OwnClaim | None], counted: Collection[str] = ()

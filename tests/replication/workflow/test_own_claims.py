@@ -261,3 +261,27 @@ def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, rea
         done.output
     )
     assert not (tmp_path / "U1.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"value": "error", "cell": "all"}, ""),
+        ({"value": "eror", "cell": "all"}, "claim U1: unknown column 'eror'; did you mean 'error'"),
+    ],
+)
+def test_a_claim_of_your_own_needs_no_python(tmp_path, monkeypatch, row, said):
+    claim = OWN_CLAIM | {"data": [{"experiment": "slow", "metric": "error"}], "evidence": row}
+    found = with_claims(U1=claim)
+    path = EVIDENCE_OF.format("U1")
+    assert found.steps[path].programs == ("replication.study.vocabulary",)
+    order = found.ready(path, [str(tmp_path / "U1.parquet")])
+    table = pd.DataFrame({"seed": range(1, 11), "error": 1.0})
+    monkeypatch.setattr("replication.run.stages.read_table", lambda *_: table)
+    monkeypatch.setattr("replication.run.stages.read_note", lambda *_: None)
+    done = CliRunner().invoke(run.main, [str(StepsFile([order], tmp_path))])
+    assert said in done.output, done.exception
+    if not said:
+        evidence = pd.read_parquet(tmp_path / "U1.parquet")
+        assert list(evidence["cell"]) == ["all"] * 10
+        assert list(evidence["value"]) == [1] * 10

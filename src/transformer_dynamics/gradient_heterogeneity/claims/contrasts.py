@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pandas as pd
 
 from replication.base.errors import OutOfRegimeError, UnmeasurableError
-from replication.study.evidence import evidence_by_seed
+from replication.study.contract import Measured
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 CHANCE = 1.0
 """Loss over ln C of a network that knows nothing; it counts for training that was lost."""
@@ -83,16 +84,7 @@ def case_gaps(
     }
 
 
-def direction_gaps(table: pd.DataFrame, column: str, other: str) -> pd.DataFrame:
-    """Return Adam minus another optimiser, mean over points of training, by case and set.
-
-    Args:
-        table: the metric `step_directions`.
-        column: a cosine.
-        other: name of the optimiser.
-    """
-    cells = {}
-    for (case, chosen), own in table.groupby(["case", "set"], sort=False):
-        adam, beside = (mean_over_steps(own, name, column) for name in ("adam", other))
-        cells[f"{case}, {str(chosen).replace('_', ' ')}"] = adam - beside
-    return evidence_by_seed(cells)
+def directions(measured: Measured[MetricJob]) -> pd.DataFrame:
+    """Return the metric `step_directions`, with the sets of tensors in words as `chosen`."""
+    rows = measured.table
+    return rows.assign(chosen=rows["set"].str.replace("_", " "))

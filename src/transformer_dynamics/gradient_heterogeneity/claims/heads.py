@@ -26,43 +26,30 @@ Pairs = Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]
 """Name of a comparison, rows of SignSGD and rows of Signum."""
 
 
-def less_drift(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
-    """Measure |drift of mean b| a step in units of the rate, SignSGD minus the usual Signum."""
-    return _drift_gaps(_pairs(measured.table, training))
+def last(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
+    """Return SignSGD beside the usual Signum after the last step, by numbers of classes and batch.
+
+    Classes are many and batches small.
+    """
+    found = [
+        rows[rows["step"] == rows["step"].max()]
+        for _, *both in _pairs(measured.table, training)
+        for rows in both
+    ]
+    return pd.concat(found, ignore_index=True) if found else measured.table.iloc[:0]
 
 
-def smaller_common(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
-    """Measure the norm of V's common mode over ||V|| at the start, SignSGD minus Signum."""
-    return _norm_gaps(_pairs(measured.table, training), "common")
+def norms(measured: HeadsOf, training: SharedTraining, *, column: str) -> pd.DataFrame:
+    """Measure a norm of V in the end over ||V|| at the start, SignSGD minus the usual Signum.
 
-
-def smaller_total(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
-    """Measure ||V|| in the end over that at the start, SignSGD minus Signum."""
-    return _norm_gaps(_pairs(measured.table, training), "total")
-
-
-def larger_centred(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
-    """Measure the norm of centred V over ||V|| at the start, SignSGD minus Signum."""
-    return _norm_gaps(_pairs(measured.table, training), "centred")
-
-
-def less_drift_of_whole(whole: WholeOf) -> pd.DataFrame:
-    """Measure `less_drift` on heads of whole networks, by rate."""
-    return _drift_gaps(_whole_pairs(whole.table))
+    The column is that of V's common mode, of centred V, or of all of V.
+    """
+    return _norm_gaps(_pairs(measured.table, training), column)
 
 
 def smaller_total_of_whole(whole: WholeOf) -> pd.DataFrame:
-    """Measure `smaller_total` on heads of whole networks, by rate."""
+    """Measure the norm of all of V, as `norms`, on heads of whole networks, by rate."""
     return _norm_gaps(_whole_pairs(whole.table), "total")
-
-
-def _drift_gaps(pairs: Pairs) -> pd.DataFrame:
-    return evidence_by_seed(
-        {
-            name: _last(sign, "drift").abs() - _last(signum, "drift").abs()
-            for name, sign, signum in pairs
-        }
-    )
 
 
 def _norm_gaps(pairs: Pairs, column: str) -> pd.DataFrame:

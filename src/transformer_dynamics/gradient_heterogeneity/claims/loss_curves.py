@@ -14,7 +14,6 @@ from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import (
     CHANCE,
     case_gaps,
-    direction_gaps,
     mean_over_steps,
     rows_of_run,
     rows_of_task,
@@ -30,41 +29,23 @@ WINDOW = 10
 """Number of batches before and after a step whose losses are averaged where steps are counted."""
 
 
-def leads_on_texts(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
-    """Measure the mean loss over all updates, SGD-m minus Adam."""
-    return evidence_by_seed(case_gaps(_losses(curves, ends), _mean_loss))
+def losses(curves: MetricOf, ends: MetricOf, *, full_batch: bool = False) -> pd.DataFrame:
+    """Return the rows of curves with the loss over ln C as `value`.
+
+    An `UnmeasurableError` if a batch is not all samples where it should be.
+    """
+    return _full_batch_losses(curves, ends) if full_batch else _losses(curves, ends)
 
 
-def leads_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
-    """Measure the mean loss over all updates, SGD-m minus Adam, where a batch is all samples."""
-    return evidence_by_seed(case_gaps(_full_batch_losses(curves, ends), _mean_loss))
+def beside_adam(
+    curves: MetricOf, ends: MetricOf, *, optimiser: str, full_batch: bool
+) -> pd.DataFrame:
+    """Measure half of Adam's lead over SGD-m minus another optimiser's distance, above and below.
 
-
-def leads_over_sgd(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
-    """Measure the mean loss over all updates, SGD-m minus Adam and minus Signum."""
-    rows = _losses(curves, ends)
-    return evidence_by_seed(
-        {
-            f"{case}, {name}": gap
-            for name in ("adam", "signum")
-            for case, gap in case_gaps(rows, _mean_loss, name).items()
-        }
-    )
-
-
-def signum_beside_adam(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
-    """Measure half of Adam's lead over SGD-m minus the distance of Signum, above and below Adam."""
-    return _beside_adam(_losses(curves, ends), "signum")
-
-
-def sign_beside_adam(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
-    """Measure half of Adam's lead over SGD-m minus the distance of SignSGD, at full batch."""
-    return _beside_adam(_full_batch_losses(curves, ends), "signsgd")
-
-
-def _beside_adam(rows: pd.DataFrame, optimiser: str) -> pd.DataFrame:
+    The lead is that in the mean loss over all updates.
+    """
     cells: dict[str, pd.Series[float]] = {}
-    for case, own in rows.groupby("case", sort=False):
+    for case, own in losses(curves, ends, full_batch=full_batch).groupby("case", sort=False):
         adam = _mean_loss(own, "adam")
         half = (_mean_loss(own, "sgd_momentum") - adam) / 2
         beside = _mean_loss(own, optimiser) - adam
@@ -81,12 +62,6 @@ def steps_on_trec6(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
     return evidence_by_seed(case_gaps(rows_of_task(_losses(curves, ends), "trec6"), _log_steps))
 
 
-def ratios_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
-    """Measure the mean over all updates of the log loss, SGD-m minus Adam, at full batch."""
-    rows = _full_batch_losses(curves, ends)
-    return evidence_by_seed(case_gaps(rows.assign(value=np.log(rows["value"])), _mean_loss))
-
-
 def schedules(
     linear: MetricOf, linear_ends: MetricOf, others: MetricOf, other_ends: MetricOf
 ) -> pd.DataFrame:
@@ -99,16 +74,6 @@ def schedules(
             for case, gap in case_gaps(rows, _mean_loss, "signum").items()
         }
     )
-
-
-def nearness_to_signs(directions: MetricOf) -> pd.DataFrame:
-    """Measure the cosine of a step and of SignSGD's step, Adam minus SGD-m, mean over points."""
-    return direction_gaps(directions.table, "gradient_sign", "sgd_momentum")
-
-
-def nearness_beside_signum(directions: MetricOf) -> pd.DataFrame:
-    """Measure the cosine of a step and of SignSGD's step, Adam minus Signum, mean over points."""
-    return direction_gaps(directions.table, "gradient_sign", "signum")
 
 
 def _losses(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:

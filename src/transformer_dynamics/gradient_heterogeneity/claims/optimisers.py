@@ -13,7 +13,6 @@ from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import (
     CHANCE,
     case_gaps,
-    direction_gaps,
     mean_over_steps,
     rows_of_task,
     values_by_seed,
@@ -25,13 +24,14 @@ MetricOf = Measured[MetricJob]
 """The metric `endpoint` or `step_directions` of an experiment."""
 
 
-def gaps_on_cola(measured: MetricOf) -> pd.DataFrame:
-    """Measure the endpoint of SGD-m minus that of Adam on CoLA, clipped and not.
+def ends(measured: MetricOf, *, task: str | None = None) -> pd.DataFrame:
+    """Return the last points of a task, or of all, with the endpoint over ln C as `value`.
 
-    Raises:
-        OutOfRegimeError: if nothing is trained on CoLA.
+    Runs that were lost are at chance. `at` names optimiser and exponent, as sgd_1.
     """
-    return evidence_by_seed(end_gaps(rows_of_task(measured.table, "cola")))
+    rows = _ends(measured.table if task is None else rows_of_task(measured.table, task))
+    exponents = rows["exponent"].map("{:g}".format)
+    return rows.assign(at=rows["optimiser"] + "_" + exponents)
 
 
 def gap_beyond_cnn(on_texts: MetricOf, on_images: MetricOf) -> pd.DataFrame:
@@ -49,11 +49,6 @@ def gap_beyond_cnn(on_texts: MetricOf, on_images: MetricOf) -> pd.DataFrame:
     return evidence_by_seed(
         {case: gap - alike for case, gap in case_gaps(texts[is_alike], _end).items()}
     )
-
-
-def sign_likeness(directions: MetricOf) -> pd.DataFrame:
-    """Measure the cosine of a step and its own signs, Adam minus SGD-m, mean over points."""
-    return direction_gaps(directions.table, "own_sign", "sgd_momentum")
 
 
 def likeness_lost(usual: MetricOf, changed: MetricOf) -> pd.DataFrame:
@@ -84,53 +79,6 @@ def _alike(known: pd.DataFrame, own: pd.DataFrame) -> "pd.Series[bool]":
 
 def _likeness(rows: pd.DataFrame) -> "pd.Series[float]":
     return mean_over_steps(rows, "adam", "own_sign")
-
-
-def slowing(anew: MetricOf) -> pd.DataFrame:
-    """Measure the loss that q = 1 adds with SGD."""
-    return evidence_by_seed({"SGD": _added_loss(anew, "sgd", 1)})
-
-
-def sensitivity(anew: MetricOf) -> pd.DataFrame:
-    """Measure the loss that q = 1 adds with SGD minus that with SignSGD."""
-    sgd, signs = (_added_loss(anew, name, 1) for name in ("sgd", "signsgd"))
-    return evidence_by_seed({"SGD minus SignSGD": sgd - signs})
-
-
-def signs_at_twice_the_exponent(anew: MetricOf) -> pd.DataFrame:
-    """Measure the loss that q = 1 adds with SGD minus the loss that q = 2 adds with SignSGD."""
-    sgd, signs = (_added_loss(anew, name, q) for name, q in (("sgd", 1), ("signsgd", 2)))
-    return evidence_by_seed({"SGD at q = 1 minus SignSGD at q = 2": sgd - signs})
-
-
-def gain_of_equal_densities(anew: MetricOf) -> pd.DataFrame:
-    """Measure the loss that q = -1 takes away with SGD."""
-    return evidence_by_seed({"SGD": -_added_loss(anew, "sgd", -1)})
-
-
-def sensitivity_to_equal_densities(anew: MetricOf) -> pd.DataFrame:
-    """Measure the loss that q = -1 takes away with SGD minus that with SignSGD."""
-    sgd, signs = (-_added_loss(anew, name, -1) for name in ("sgd", "signsgd"))
-    return evidence_by_seed({"SGD minus SignSGD": sgd - signs})
-
-
-def _added_loss(anew: MetricOf, optimiser: str, exponent: float) -> "pd.Series[float]":
-    """Return the endpoint at an exponent minus that at 0, by seed."""
-    ends = _ends(anew.table)
-    own = ends[ends["optimiser"] == optimiser]
-    at, usual = (
-        values_by_seed(own[own["exponent"] == q], "value", f"{optimiser} at q = {q:g}")
-        for q in (exponent, 0)
-    )
-    return at - usual
-
-
-def gain_of_block_rates(reparametrised: MetricOf) -> pd.DataFrame:
-    """Measure the endpoint of SGD with one rate minus that with a rate by block."""
-    ends = _ends(reparametrised.table)
-    ends = ends[ends["exponent"] == 0]
-    one, many = (_end(ends[ends["block_rates"] == many], "sgd") for many in (False, True))
-    return evidence_by_seed({"one rate minus a rate by block": one - many})
 
 
 def end_gaps(table: pd.DataFrame) -> dict[str, "pd.Series[float]"]:

@@ -13,7 +13,6 @@ from pandas.api.typing import DataFrameGroupBy
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, RUN_COLUMNS, set_label
 from transformer_dynamics.lp_ft.settings.metrics import (
     HeadMetricJob,
@@ -38,6 +37,26 @@ SeedValues: TypeAlias = "pd.Series[float]"
 
 TEST = "test"
 """Name of the split that is of the set itself; others are out of distribution."""
+
+
+def trained(*measured: RunMetric) -> pd.DataFrame:
+    """Return all runs: `place` has the names of their sets, `called` those of their methods."""
+    rows = pd.concat([each.table for each in measured], ignore_index=True)
+    splits = rows["split"] if "split" in rows else [TEST] * len(rows)
+    places = [*map(place_label, rows["texts"], splits)]
+    return rows.assign(place=places, called=rows["method"].map(METHOD_LABELS))
+
+
+def of_sets(*measured: KernelMetric | SpectrumMetric | HeadMetric) -> pd.DataFrame:
+    """Return tables of sets: `place` has the names of sets, `called` those of methods if any."""
+    if not measured:
+        raise UnmeasurableError("there is no condition to measure")
+    rows = pd.concat(
+        [each.table.assign(place=metric_set_label(each)) for each in measured], ignore_index=True
+    )
+    if "method" not in rows:
+        return rows
+    return rows.assign(called=rows["method"].map(METHOD_LABELS).fillna(rows["method"]))
 
 
 def is_judged(sets: "pd.Series[str]", metric: RunMetric) -> "pd.Series[bool]":
@@ -84,42 +103,6 @@ def pivot_methods(rows: pd.DataFrame, column: str, methods: Sequence[Method]) ->
     if kept.duplicated(["seed", "method"]).any():
         raise UnmeasurableError("a method has several runs of a seed, of which one is to be chosen")
     return kept.pivot(index="seed", columns="method", values=column)
-
-
-def method_differences(
-    rows: pd.DataFrame, column: str, pairs: Sequence[tuple[Method, Method]]
-) -> pd.DataFrame:
-    """Subtract the second method of a pair from the first, in every place; NaN stays NaN.
-
-    Args:
-        rows: of one run per place, method and seed.
-        column: name of what is compared.
-        pairs: of methods.
-
-    Raises:
-        UnmeasurableError: if there is nothing to compare.
-    """
-    cells = {}
-    for name, own in group_by_place(rows):
-        for first, second in pairs:
-            wide = pivot_methods(own, column, (first, second))
-            cells[f"{name}: {METHOD_LABELS[first]} minus {METHOD_LABELS[second]}"] = (
-                wide[first] - wide[second]
-            )
-    return seed_rows(cells.items())
-
-
-def method_values(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd.DataFrame:
-    """Return the values of a column as evidence, for every place and every method.
-
-    Raises:
-        UnmeasurableError: if a method is missing.
-    """
-    cells = {}
-    for name, own in group_by_place(rows):
-        wide = pivot_methods(own, column, methods)
-        cells.update({f"{name}: {METHOD_LABELS[method]}": wide[method] for method in methods})
-    return seed_rows(cells.items())
 
 
 def check_equal_rates(rows: pd.DataFrame) -> None:

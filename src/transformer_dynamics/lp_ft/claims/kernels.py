@@ -13,7 +13,6 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     SpectrumMetric,
     ln,
     metric_set_label,
-    pivot_methods,
     rows_where,
     tables_by_set,
 )
@@ -26,62 +25,6 @@ ADAPTED: dict[Method, Method] = {"lora": "ft", "lp_lora": "lp_ft"}
 TUNED_METHODS: tuple[Method, ...] = ("ft", "lora", "lp_ft", "lp_lora")
 SMALLEST = 1e-16
 """Resolution of a singular value over the largest."""
-
-
-def larger_ratio(*ratios: KernelMetric) -> pd.DataFrame:
-    """Return the FT ratio of LP-FT minus that of FT."""
-    cells = {}
-    for name, table in tables_by_set(ratios):
-        wide = pivot_methods(table, "ft_ratio", ("lp_ft", "ft"))
-        cells[name] = wide["lp_ft"] - wide["ft"]
-    return seed_rows(cells.items())
-
-
-def higher_rank(*sizes: KernelMetric) -> pd.DataFrame:
-    """Return the rank of F of LP-FT minus that of P, each over the largest that it can have.
-
-    Singular values count from `metrics > rank_tolerance` of the largest on.
-    """
-    return seed_rows(
-        (name, _f_minus_p(table.assign(share=table["rank_coarse"] / table["cap"]), "share"))
-        for name, table in tables_by_set(sizes)
-    )
-
-
-def higher_accuracy_of_logits(*regressions: KernelMetric) -> pd.DataFrame:
-    """Return the share of right pairs of test sample and class, of F of LP-FT minus that of P."""
-    return _accuracy_differences(regressions, "logit")
-
-
-def higher_accuracy(*regressions: KernelMetric) -> pd.DataFrame:
-    """Return the share of test samples whose class is right, of F of LP-FT minus that of P."""
-    return _accuracy_differences(regressions, "argmax")
-
-
-def similarity_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
-    """Return the cosine of F^LoRA and F, mean over the drawn A."""
-    return _means_over_draws(measured, "all", "cosine")
-
-
-def scalar_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
-    """Return <F^LoRA, F>/<F, F> over sigma^2 r (alpha/r)^2, of the adapted matrices.
-
-    It is the mean over the drawn A.
-    """
-    return _means_over_draws(measured, "adapted", "scalar", "expected")
-
-
-def _means_over_draws(
-    measured: tuple[KernelMetric, ...], parameters: str, column: str, unit: str | None = None
-) -> pd.DataFrame:
-    """Return the mean over A of a column, in units of another one, of every set and method."""
-    cells = {}
-    for name, table in tables_by_set(measured):
-        for method in ADAPTED:
-            own = rows_where(table, parameters=parameters, method=method)
-            found = own[column] / own[unit] if unit else own[column]
-            cells[f"{name}: {METHOD_LABELS[method]}"] = found.groupby(own["seed"]).mean()
-    return seed_rows(cells.items())
 
 
 def distance_of_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
@@ -180,31 +123,6 @@ def place_of_the_sum(*sizes: KernelMetric) -> pd.DataFrame:
         )
         cells[name] = (both - p) / (f - p).where(f != p)
     return seed_rows(cells.items())
-
-
-def larger_diagonal(*sizes: KernelMetric) -> pd.DataFrame:
-    """Return the log of the trace norm of blocks (x, x) over that of others, F minus P.
-
-    Trace norms are means over blocks. F is that of each method.
-    """
-    cells = {}
-    for name, table in tables_by_set(sizes):
-        ratio = table.assign(ratio=ln(table["diagonal"] / table["off_diagonal"]))
-        for method in TUNED_METHODS:
-            cells[f"{name}: {METHOD_LABELS[method]}"] = _f_minus_p(ratio, "ratio", method)
-    return seed_rows(cells.items())
-
-
-def _accuracy_differences(regressions: tuple[KernelMetric, ...], column: str) -> pd.DataFrame:
-    return seed_rows(
-        (name, _f_minus_p(rows_where(table, split="test"), column))
-        for name, table in tables_by_set(regressions)
-    )
-
-
-def _f_minus_p(table: pd.DataFrame, column: str, method: str = "lp_ft") -> SeedValues:
-    f, p = (_kernel_values(table, *which, column) for which in ((method, "F"), ("all", "P")))
-    return f - p
 
 
 def _kernel_values(table: pd.DataFrame, method: str, kernel: str, column: str) -> SeedValues:

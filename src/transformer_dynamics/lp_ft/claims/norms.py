@@ -5,39 +5,19 @@ import pandas as pd
 
 from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
-    TEST,
     RunMetric,
     SeedValues,
     group_by_place,
     group_by_run,
     ln,
-    method_differences,
-    method_values,
     pivot_methods,
-    rows_where,
 )
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, RUN_COLUMNS
+from transformer_dynamics.lp_ft.settings.runs import Method
 
 GROWING = {"bias": ("bias_norm", 1), "logits": ("logit_norm", 1), "loss": ("loss", -1)}
 """Column of each quantity that is judged, by its name in cells, and 1 if it has to rise, -1 if it
 has to fall."""
-
-
-def growth_of_probing(features: RunMetric) -> pd.DataFrame:
-    """Return the log of the growth of ||V|| by linear probing minus that by FT, and by LoRA.
-
-    All three begin with the random head of the seed.
-    """
-    rows = rows_where(features.table, split=TEST).drop(columns="split")
-    rows = rows.assign(growth=ln(rows["norm"] / rows["start_norm"]))
-    return method_differences(rows, "growth", [("lp", "ft"), ("lp", "lora")])
-
-
-def growth_by_probing(features: RunMetric) -> pd.DataFrame:
-    """Return the log of ||V|| after linear probing over that of the random head."""
-    rows = rows_where(features.table, split=TEST).drop(columns="split")
-    rows = rows.assign(growth=ln(rows["norm"] / rows["start_norm"]))
-    return method_values(rows, "growth", ["lp"])
 
 
 def growth_along_training(norm: RunMetric) -> pd.DataFrame:
@@ -45,12 +25,17 @@ def growth_along_training(norm: RunMetric) -> pd.DataFrame:
 
     Steps of LP are those of gradient descent from the random head.
     """
-    rows = norm.table.sort_values("step")
-    runs = group_by_run(rows)["norm"]
+    runs = group_by_run(norm.table.sort_values("step"))["norm"]
     # A step that is not finite is not passed over: then the run diverged.
     ratio = runs.last(skipna=False) / runs.first(skipna=False)
     growth = ln(ratio).rename("growth").reset_index()
-    return method_values(growth, "growth", ["lp", "ft", "lora"])
+    methods: tuple[Method, ...] = ("lp", "ft", "lora")
+    wide = {name: pivot_methods(own, "growth", methods) for name, own in group_by_place(growth)}
+    return seed_rows(
+        (f"{name}: {METHOD_LABELS[method]}", own[method])
+        for name, own in wide.items()
+        for method in methods
+    )
 
 
 def growth_of_bias_and_logits(norm: RunMetric) -> pd.DataFrame:
@@ -83,14 +68,3 @@ def growth_of_bias_and_logits(norm: RunMetric) -> pd.DataFrame:
                 }
             )
     return seed_rows(cells.items())
-
-
-def rows_that_grow(norm: RunMetric) -> pd.DataFrame:
-    """Return the share of rows of V whose loss falls as they become longer.
-
-    It is the mean over LP's path.
-    """
-    rows = rows_where(norm.table, method="lp")
-    return seed_rows(
-        (name, own.groupby("seed")["falling"].mean()) for name, own in group_by_place(rows)
-    )

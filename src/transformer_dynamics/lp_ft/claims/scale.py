@@ -1,6 +1,6 @@
 """Heads that are multiplied before fine-tuning (Figures 3, 10 and 11)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -22,12 +22,6 @@ from transformer_dynamics.lp_ft.settings.runs import Method
 TUNED_METHODS: tuple[Method, ...] = ("ft", "lp_ft", "lora", "lp_lora")
 COMMON_NORMS = ("shortest", "middle", "longest")
 """Heads of equal norm at which two curves are compared."""
-
-
-def slopes(*features: RunMetric) -> pd.DataFrame:
-    """Return the slope of ln Diff(F) over ln factor, by AdamW."""
-    rows = _select_runs(*features, optimiser="adamw")
-    return seed_rows((name, _fit_slope(curves)) for name, curves in _group_curves(rows))
 
 
 def largest_rise(*features: RunMetric) -> pd.DataFrame:
@@ -87,25 +81,13 @@ def more_change_in_plain_descent(*features: RunMetric) -> pd.DataFrame:
     return seed_rows(cells.items())
 
 
-def less_change_at_equal_norm(*features: RunMetric) -> pd.DataFrame:
+def less_change_at_equal_norm(*features: RunMetric, heads: list[str]) -> pd.DataFrame:
     """Return the log of Diff(F) of FT over that of LP-FT for heads of equal norm, by AdamW.
 
-    Norms are those before training, in the middle and at the upper end of what both methods have.
-    Between the factors Diff(F) lies on lines of ln Diff(F) over ln ||V||. NaN where the methods
-    have no norm in common.
+    Norms are those before training, at the lower end, in the middle and at the upper end of what
+    both methods have: `COMMON_NORMS`. Between the factors Diff(F) lies on lines of ln Diff(F) over
+    ln ||V||. NaN where the methods have no norm in common.
     """
-    return _less_change(features, COMMON_NORMS[1:])
-
-
-def less_change_at_the_least_norm(*features: RunMetric) -> pd.DataFrame:
-    """Return the log of Diff(F) of FT over that of LP-FT at the least common norm, by AdamW.
-
-    The norm is the lower end of what both methods have, see `less_change_at_equal_norm`.
-    """
-    return _less_change(features, COMMON_NORMS[:1])
-
-
-def _less_change(features: Sequence[RunMetric], heads: Sequence[str]) -> pd.DataFrame:
     rows = _select_runs(*features, optimiser="adamw")
     rows = rows.assign(ln_norm=ln(rows["start_norm"]))
     cells: dict[str, SeedValues] = {}
