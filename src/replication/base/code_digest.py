@@ -5,11 +5,11 @@ program reaches.
 """
 
 import ast
-import json
 import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -17,6 +17,8 @@ from importlib.util import cache_from_source
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from replication.base.errors import InputError
 from replication.base.places import ENGINE, SOURCE, read_source
@@ -55,15 +57,21 @@ class Parameters(NamedTuple):
     """True if any number of arguments can follow, as in `*tables`."""
 
 
-class _Source(NamedTuple):
+@dataclass(frozen=True)
+class _Source:
     """The content of a source file, independent of all other files."""
 
+    key: str
+    """Digest of the file, and of this module, which reads it."""
     digest: str
     """Digest of the syntax tree; empty if the file holds only documentation."""
     imports: list[list[str]]
     """Modules that the file imports, also within functions, each with the names taken from it."""
     functions: dict[str, Parameters | None]
     """Parameters of each function that the file defines; None for a name that it imports."""
+
+
+_RECORD = TypeAdapter(_Source)
 
 
 @cache
@@ -177,24 +185,22 @@ def _read_source(path: Path) -> _Source:
     key = sha256(read_source(__file__) + content).hexdigest()
     record = Path(cache_from_source(path)).with_suffix(".json")
     # A record that is missing or cannot be read costs no more than the time to parse the source.
-    with suppress(OSError, ValueError, TypeError, LookupError, RecursionError, AttributeError):
-        kept = json.loads(record.read_text("utf-8"))
-        if kept["key"] == key:
-            digest, imports, functions = kept["source"]
-            known = {name: each and Parameters(*each) for name, each in functions.items()}
-            return _Source(digest, imports, known)
+    with suppress(OSError, ValueError):
+        kept = _RECORD.validate_json(record.read_bytes())
+        if kept.key == key:
+            return kept
     try:
-        source = _parse_source(ast.parse(content, str(path)))
+        source = _parse_source(ast.parse(content, str(path)), key)
     except SyntaxError as error:
         raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
     if not sys.dont_write_bytecode:
         with suppress(OSError):  # the folder may belong to somebody else, or the disk be full
             record.parent.mkdir(parents=True, exist_ok=True)
-            record.write_text(json.dumps({"key": key, "source": source}), "utf-8")
+            record.write_bytes(_RECORD.dump_json(source))
     return source
 
 
-def _parse_source(tree: ast.Module) -> _Source:
+def _parse_source(tree: ast.Module, key: str) -> _Source:
     imports: list[list[str]] = []
     functions: dict[str, Parameters | None] = {}
     for node in ast.walk(tree):
@@ -211,7 +217,7 @@ def _parse_source(tree: ast.Module) -> _Source:
             functions |= dict.fromkeys(alias.asname or alias.name for alias in statement.names)
     shape = _shape(tree)
     digest = sha256(repr(shape).encode()).hexdigest()[:12] if shape != ("Module", []) else ""
-    return _Source(digest, imports, functions)
+    return _Source(key, digest, imports, functions)
 
 
 def _parameters(given: ast.arguments) -> Parameters:

@@ -185,11 +185,8 @@ def write_table(
     write_bytes(path, blank.replace(BLANK.encode(), hashlib.sha256(blank).hexdigest().encode()))
 
 
-def read_table(path: Path, key: str = "") -> "pd.DataFrame":
-    """Return the table that `write_table` wrote; errors as in `read_arrays`.
-
-    Without a key any one counts.
-    """
+def read_table(path: Path, key: str) -> "pd.DataFrame":
+    """Return the table that `write_table` wrote; errors as in `read_arrays`."""
     import pyarrow.parquet as pq
 
     try:
@@ -283,18 +280,10 @@ def key_in(files: Sequence[Path]) -> str | None:
         return str(record[KEY]) if f"{content}\n" == checksum(path) else None
     if path.suffix in _RECORDS:
         return str(_RECORDS[path.suffix](path)[KEY])
+    key = read_stamp(path.read_bytes(), path.suffix, files_beside(path))
     if path.suffix == ".md":
-        keys = {*map(key_in_scorecard, files)}
-        return keys.pop() if len(keys) == 1 else None
-    return read_stamp(path.read_bytes(), path.suffix, files_beside(path))
-
-
-def key_in_scorecard(path: Path) -> str | None:
-    """Return the key of the text, or of the table, of a scorecard; see `key_in`."""
-    if path.suffix == ".md":
-        return read_stamp(path.read_bytes(), path.suffix)
-    read_table(path)  # refuses one that was changed
-    return str(read_record(path)[KEY])
+        read_table(files[1], str(key))  # refuses one of another key, or that was changed
+    return key
 
 
 def read_record(path: Path) -> Provenance:

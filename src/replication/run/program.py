@@ -18,7 +18,8 @@ from replication.base.process import memory_limit
 from replication.base.storage import unreadable_error
 from replication.base.strict import shorten
 from replication.plan.steps import EDITED, STEPS, Step, digest_of_file
-from replication.run.stages import make_output, seeds_not_finite
+from replication.run.stages import make_output, not_finite, read_runs
+from replication.study.seeds import format_seeds
 
 MEMORY_WORDS = ("out of memory", "allocate memory", "array is too big", "maximum allowed")
 """Words in the errors of NumPy and PyTorch about arrays that are too large."""
@@ -85,8 +86,13 @@ def _failure(step: Step, error: Exception) -> str:
 
 def _remedy(step: Step) -> str:
     """Return the remedy for a metric that fails on a training that diverged; empty without one."""
-    seeds = seeds_not_finite(step)
-    return seeds and (
+    lost: set[int] = set()
+    for run in read_runs(step, "runs") if step.stage == "metrics" else ():
+        lost.update(*not_finite(run.arrays, run.seeds).values())
+    if not lost:
+        return ""
+    seeds = format_seeds(sorted(lost))
+    return (
         f"experiment {step.file.parent.name} has runs that are not finite, of seed {seeds}; lower"
         " the learning rate of what it is made from, or have the metric return NaN for such a seed"
     )

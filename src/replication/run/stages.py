@@ -54,7 +54,7 @@ def _make_data(step: Step, sample: Function) -> None:
     sources = [item.file for item in step.of_role("source")]
     arrays = sample(parse_settings(sample, step.settings), [*step.seeds], sources)
     _refuse_other_axis(step, arrays)
-    if wrong := _not_finite(arrays, step.seeds):
+    if wrong := not_finite(arrays, step.seeds):
         raise InputError(
             f"{step.file}: has numbers that are not finite, in the array(s) {', '.join(wrong)};"
             " correct what they are made from, or their settings"
@@ -66,10 +66,10 @@ def _make_runs(step: Step, train: Function) -> None:
     # Another key, so that neither a checkpoint nor a whole run is taken for the other.
     under_way = provenance(step) | {KEY: f"{step.key}, under way"}
     checkpoint = Checkpoint(step.file.with_suffix(".checkpoint"), under_way)
-    data = [file.arrays for file in _read_runs(step, "data")]
+    data = [file.arrays for file in read_runs(step, "data")]
     arrays = train(parse_settings(train, step.settings), [*step.seeds], data, checkpoint)
     _refuse_other_axis(step, arrays)
-    if wrong := _not_finite(arrays, step.seeds, step.gaps):
+    if wrong := not_finite(arrays, step.seeds, step.gaps):
         seeds = format_seeds(sorted(set().union(*wrong.values())))
         said = (
             f"{step.file}: has numbers{seeds and f' of seed {seeds}'} that are not finite, in"
@@ -83,10 +83,10 @@ def _make_runs(step: Step, train: Function) -> None:
 
 
 def _make_metrics(step: Step, measure: Function) -> None:
-    data = [file.arrays for file in _read_runs(step, "data")]
+    data = [file.arrays for file in read_runs(step, "data")]
     settings = parse_settings(measure, step.settings)
     gaps: dict[str, list[int]] = {}
-    runs = _noting_gaps(_read_runs(step, "runs"), gaps)
+    runs = _noting_gaps(read_runs(step, "runs"), gaps)
     try:
         table = measure(settings, runs, data)
     except KeyError as error:
@@ -106,7 +106,7 @@ def _make_metrics(step: Step, measure: Function) -> None:
 def _noting_gaps(runs: Iterable[Run], gaps: dict[str, list[int]]) -> Iterator[Run]:
     """Yield runs, and note the seeds of which an array is not finite, by name of the array."""
     for run in runs:
-        for name, lost in _not_finite(run.arrays, run.seeds).items():
+        for name, lost in not_finite(run.arrays, run.seeds).items():
             gaps[name] = sorted({*gaps.get(name, []), *lost})
         yield run
 
@@ -287,7 +287,7 @@ def _used_settings(step: Step, function: Function) -> dict[str, Any]:
     }
 
 
-def _read_runs(step: Step, role: Role) -> Iterator[Run]:
+def read_runs(step: Step, role: Role) -> Iterator[Run]:
     """Yield the input files of arrays that have one role, read and checked."""
     for item in step.of_role(role):
         yield Run(item.file.stem, [*item.seeds], read_arrays(item.file, item.key))
@@ -366,15 +366,7 @@ def _named(step: Step) -> str:
     return f"{step.program}.{step.function}"
 
 
-def seeds_not_finite(step: Step) -> str:
-    """Return the seeds of a metric's runs with values that are not finite, as a compact text."""
-    lost = set()
-    for run in _read_runs(step, "runs") if step.stage == "metrics" else ():
-        lost |= {seed for seeds in _not_finite(run.arrays, run.seeds).values() for seed in seeds}
-    return format_seeds(sorted(lost))
-
-
-def _not_finite(
+def not_finite(
     arrays: Mapping[str, Any], seeds: Sequence[int], gaps: Iterable[str] = ()
 ) -> dict[str, list[int]]:
     """Return the seeds with values that are not finite, by array; arrays of some patterns aside."""

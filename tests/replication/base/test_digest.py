@@ -31,7 +31,7 @@ PROGRAMS = {
 
 
 def digest(text: str) -> str:
-    return _parse_source(ast.parse(text)).digest
+    return _parse_source(ast.parse(text), "").digest
 
 
 def test_prose_and_layout_do_not_count():
