@@ -31,11 +31,12 @@ class Scorecard(Figure):
 
 
 def registry_of_scorecard(registry: Registry) -> dict[str, Any]:
-    """Return a registry as plain data, without methods, and claims that no sentence names."""
+    """Return a registry as plain data, without its head, methods, and claims of no sentence."""
     sentences = [each for abstract in registry.abstracts for each in abstract.sentences]
     named = {name for each in sentences for name in (*each.claims, *each.cited, *each.errata)}
     claims = [claim for claim in registry.claims if claim.id in named]
-    part = registry.model_copy(update={"claims": claims, "methods": []})
+    head = dict.fromkeys(("title", "authors", "venue"), "-")
+    part = registry.model_copy(update={**head, "url": None, "claims": claims, "methods": []})
     return part.model_dump(mode="json", exclude_defaults=True)
 
 
