@@ -37,8 +37,7 @@ def check() -> None:
 def refuse_unreadable(arguments: Sequence[str]) -> None:
     """Refuse overlays and settings that Snakemake cannot read, or would read in part.
 
-    Raises:
-        InputError: names the word among the arguments, and what to write.
+    An `InputError` names the word among the arguments, and the remedy.
     """
     if not refuse_repeated(arguments):
         return
@@ -53,25 +52,23 @@ def refuse_unreadable(arguments: Sequence[str]) -> None:
 def refuse_repeated(arguments: Iterable[str]) -> bool:
     """Say whether there is an option about settings.
 
-    Raises:
-        InputError: if one stands twice, as Snakemake would forget the values of the first.
+    An `InputError` if one stands twice, as Snakemake would forget the values of the first.
     """
-    words = list(takewhile("--".__ne__, arguments))
-    found = [name for name, each in OPTIONS.items() for word in words if each.match(word)]
+    words = [*takewhile("--".__ne__, arguments)]
+    times = {name: sum(map(bool, map(each.match, words))) for name, each in OPTIONS.items()}
     for name in OPTIONS:
-        if found.count(name) > 1:
+        if times[name] > 1:
             raise InputError(
                 f"{name}: stands twice, and Snakemake would take the last alone; write all values"
                 f" behind one {name}"
             )
-    return bool(found)
+    return any(times.values())
 
 
 def read_settings(words: Iterable[str]) -> dict[str, Any]:
     """Return the settings behind `--config`, each value as it would be read in an overlay.
 
-    Raises:
-        InputError: if a word is no setting, its value is no YAML, or a key stands twice.
+    An `InputError` if a word is no setting, its value is no YAML, or a key stands twice.
     """
     read: dict[str, Any] = {}
     for word in words:

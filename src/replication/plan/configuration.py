@@ -2,9 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, cached_property, reduce
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,20 +11,16 @@ import yaml
 from pydantic import Field, create_model
 
 from replication.base.errors import InputError
-from replication.base.storage import update_text
-from replication.base.strict import Strict, read_yaml, shorten, unknown_key
+from replication.base.strict import Strict, read_yaml, unknown_key
 from replication.study.contract import StudySettings
 from replication.study.studies import Study
 
-LONGEST_NAME = 80
-"""Largest number of letters of a name in a configuration; a file's name has two or three such."""
 EITHER = re.compile(r"either \w+ or \w+$", re.MULTILINE)
 """End of a message on two keys that exclude one another: an overlay adds to the defaults' keys."""
-REPEATED_TWENTY_TIMES = re.compile(r"(.+?)\1{19}")
-"""Names of files that Snakemake takes for a rule that feeds itself."""
-
-NAMED = {"experiments": "experiment", "figures": "figure"}
-"""Keys of a section that hold things by name, and what one of them is called."""
+NAMED = re.compile(
+    r"^configuration: (\w+) > (experiment|figure)s > (.+?)(?: > .*)?: ", re.MULTILINE
+)
+"""Beginning of a mistake: study, kind and name of the thing that has it."""
 
 
 class Computation(Strict):
@@ -46,18 +41,10 @@ class Configuration(Strict):
     """Settings of how jobs run, common to all studies."""
 
     @cached_property
-    def yaml(self) -> str:
-        """Merged configuration as YAML."""
-        return str(yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False))
-
-    @property
     def digest(self) -> str:
         """SHA-256 of the merged configuration as YAML."""
-        return hashlib.sha256(self.yaml.encode()).hexdigest()
-
-    def write(self, path: Path) -> None:
-        """Write the merged configuration as YAML, unless the file already says the same."""
-        update_text(path, self.yaml)
+        text = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def section(self, study: str) -> StudySettings:
         """Return the section of one study."""
@@ -81,56 +68,28 @@ def _with_sections(sections: tuple[tuple[str, type[StudySettings]], ...]) -> typ
     return create_model("Configuration", __base__=Configuration, **fields)
 
 
-def default_sections(studies: dict[str, Study]) -> dict[str, Any]:
-    """Return the default sections of some studies as plain data, from their `config.yaml`."""
-    return {name: read_yaml(study.folder / "config.yaml") for name, study in studies.items()}
-
-
 def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:
     """Return the configuration: the studies' defaults with some changes.
 
     Changes are nested mappings; only the keys that they have replace the defaults. An `InputError`
     names a mistake.
     """
-    defaults = default_sections(studies)
+    whole = configuration_type(studies)
+    defaults = {name: read_yaml(study.folder / "config.yaml") for name, study in studies.items()}
     try:
-        read = configuration_type(studies).parse(merge(defaults, changes), "configuration")
+        return whole.parse(merge(defaults, changes), "configuration")
     except InputError as error:
-        message = EITHER.sub(
-            r"\g<0>, and null for the other if the defaults have it", error.message
-        )
-        default = configuration_type(studies).parse(defaults, "configuration")
-        raise InputError("\n".join([message, *_new_names(message, changes, default)])) from None
-    for path in _key_paths(read.model_dump()):
-        if len(path[-1]) > LONGEST_NAME or REPEATED_TWENTY_TIMES.search(path[-1]):
-            raise InputError(
-                f"configuration: {' > '.join(map(shorten, path))}: a name has at most"
-                f" {LONGEST_NAME} characters, and does not repeat the same ones twenty times;"
-                " shorten it"
-            )
-    return read
-
-
-def _new_names(message: str, changes: dict[str, Any], default: Configuration) -> Iterator[str]:
-    """Yield a sentence on each wrong experiment and figure that the defaults have not.
-
-    Somebody who changes some keys of one has probably misspelt its name.
-    """
-    for study, (key, noun) in product(changes, NAMED.items()):
-        section = changes[study]
-        given = section.get(key) if isinstance(section, dict) else None
-        for name in map(str, given if isinstance(given, dict) else ()):
-            known = getattr(getattr(default, study, None), key, ())
-            place = f"configuration: {study} > {key}"
-            if name not in known and f"{place} > {name}" in message:
-                yield f"{place}: {unknown_key(name, [*known], noun)}; a new one needs all keys"
-
-
-def _key_paths(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield every key, after the keys that lead to it."""
-    for key, value in data.items() if isinstance(data, dict) else ():
-        yield (*path, str(key))
-        yield from _key_paths(value, (*path, str(key)))
+        lines = [
+            EITHER.sub(r"\g<0>, and null for the other if the defaults have it", error.message)
+        ]
+        default = whole.parse(defaults, "configuration")
+    # Somebody who changes some keys of an experiment or a figure has probably misspelt its name.
+    for study, noun, name in dict.fromkeys(NAMED.findall(lines[0])):
+        known = [*getattr(default.section(study), f"{noun}s", ())]
+        if name not in known:
+            told = unknown_key(name, known, noun)
+            lines.append(f"configuration: {study} > {noun}s: {told}; a new one needs all keys")
+    raise InputError("\n".join(lines))
 
 
 def read_overlay(path: Path) -> dict[str, Any]:
@@ -144,9 +103,9 @@ def read_overlay(path: Path) -> dict[str, Any]:
 
 
 def read_overlays(paths: Iterable[Path]) -> dict[str, Any]:
-    """Read and merge overlays, without the studies that they ask Snakemake for."""
-    changes: dict[str, Any] = reduce(merge, map(read_overlay, paths), {})
-    return {key: value for key, value in changes.items() if key != "study"}
+    """Read overlays, and merge them in their order."""
+    merged: dict[str, Any] = reduce(merge, map(read_overlay, paths), {})
+    return merged
 
 
 def merge(data: Any, changes: Any) -> Any:

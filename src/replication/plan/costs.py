@@ -21,7 +21,7 @@ from replication.plan.jobs import COLLECTING, Jobs
 from replication.plan.limits import GPU, speed
 from replication.plan.steps import Step
 from replication.plan.study_jobs import StudyJobs
-from replication.plan.study_steps import StudySteps
+from replication.plan.study_steps import study_steps
 from replication.study.seeds import parse_seeds
 from replication.study.studies import Study
 
@@ -222,7 +222,7 @@ def record_times(study: StudyJobs) -> int:
 
     Jobs that did not run here keep their records.
     """
-    names = {record_name(path, step) for path, step in StudySteps(study).all()}
+    names = {record_name(path, step) for path, step in study_steps(study).items()}
     files = {name: Path(f"{name}{BENCHMARK}") for name in names}
     took = {name: measure(file) for name, file in files.items() if file.is_file()}
     if took:

@@ -26,7 +26,7 @@ from replication.plan.steps import (
 )
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.study_settings import study_jobs
-from replication.plan.study_steps import StudySteps
+from replication.plan.study_steps import study_steps
 from replication.study.seeds import format_seeds
 from replication.study.studies import Study
 
@@ -77,7 +77,7 @@ class Jobs:
         # Some file systems take FIG1 and fig1 for the same.
         made: dict[str, tuple[str, str]] = {}
         for name, study in jobs.studies.items():
-            for path, step in StudySteps(study).all():
+            for path, step in study_steps(study).items():
                 other, owner = made.setdefault(path.casefold(), (path, name))
                 if (other, owner) != (path, name):
                     raise InputError(

@@ -4,20 +4,26 @@ Settings that all runs of the experiment share come first, then the ones in whic
 With --schema, print the keys of all studies with type, limits and meaning, as a JSON schema.
 """
 
+import ast
+import inspect
 import json
+import textwrap
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import reduce
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
 import yaml
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import DictSchema, ModelSchema, TaggedUnionSchema, union_schema
 
 from replication.base.errors import InputError
 from replication.base.strict import unknown_key
 from replication.plan.configuration import configuration_type, configure, read_overlays
 from replication.plan.jobs import Jobs
-from replication.plan.schema import overlay_schema
 from replication.study.contract import Experiment
 from replication.study.seeds import format_seeds
 from replication.study.studies import find_studies
@@ -36,7 +42,8 @@ def experiment_settings(experiment: Experiment) -> dict[str, Any]:
     shared = reduce(lambda one, other: _split(one, other)[0], runs.values()) if runs else {}
     alike: dict[str, list[str]] = {}
     for name, settings in runs.items():
-        alike.setdefault(json.dumps(_split(settings, shared)[1]), []).append(name)
+        if own := _split(settings, shared)[1]:
+            alike.setdefault(json.dumps(own), []).append(name)
     metrics = {}
     for name, job in experiment.metrics.items():
         own = _split(job.settings.model_dump(mode="json"), shared)[1]
@@ -46,7 +53,7 @@ def experiment_settings(experiment: Experiment) -> dict[str, Any]:
             sorted({seed for job in experiment.runs.values() for seed in job.seeds})
         ),
         "runs": shared,
-        "differences": {", ".join(alike[each]): json.loads(each) for each in alike if each != "{}"},
+        "differences": {", ".join(names): json.loads(own) for own, names in alike.items()},
         "metrics": metrics,
     }
     return {key: value for key, value in found.items() if value}
@@ -61,11 +68,48 @@ def _split(one: Settings, other: Settings) -> tuple[dict[str, Any], dict[str, An
             alike, unlike = _split(value, other[key])
             same |= {key: alike} if alike else {}
             different |= {key: unlike} if unlike else {}
-        elif key in other and other[key] == value:
-            same[key] = value
         else:
-            different[key] = value
+            (same if key in other and other[key] == value else different)[key] = value
     return same, different
+
+
+class OverlaySchema(GenerateJsonSchema):
+    """The JSON schema of an overlay, by which an editor completes its keys."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """Return false, as an overlay may leave out every key."""
+        return False
+
+    def tagged_union_schema(self, schema: TaggedUnionSchema) -> JsonSchemaValue:
+        """Return the models as ones of which several may fit an overlay that names no kind."""
+        return self.union_schema(union_schema([*schema["choices"].values()]))
+
+    def dict_schema(self, schema: DictSchema) -> JsonSchemaValue:
+        """Return a mapping by name in which null removes a name."""
+        found = super().dict_schema(schema)
+        # The names are of some pattern, or any.
+        values = found.get("patternProperties", found)
+        for key in ["additionalProperties"] if values is found else [*values]:
+            values[key] = {"anyOf": [values.get(key, {}), {"type": "null"}]}
+        return found
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        """Return a model with docstrings, which pydantic would read at every start."""
+        found = super().model_schema(schema)
+        fields = found.get("properties", {})
+        for each in schema["cls"].__mro__:
+            # A function may have made a model, and then there is no source.
+            with suppress(OSError, TypeError):
+                (definition,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
+                assert isinstance(definition, ast.ClassDef)
+                for pair in pairwise(definition.body):
+                    match pair:
+                        case (
+                            ast.AnnAssign(target=ast.Name(id=name)),
+                            ast.Expr(value=ast.Constant(value=str(text))),
+                        ) if name in fields:
+                            fields[name].setdefault("description", inspect.cleandoc(text))
+        return found
 
 
 @click.command(help=__doc__)
@@ -82,11 +126,15 @@ def main(
     """Print the settings as YAML, or the schema of an overlay as JSON."""
     studies = find_studies()
     if schema:
-        click.echo(json.dumps(overlay_schema(configuration_type(studies)), indent=2))
+        whole = configuration_type(studies).model_json_schema(schema_generator=OverlaySchema)
+        click.echo(json.dumps(whole, indent=2))
         return
     if study not in studies:
         raise InputError(unknown_key(study or "", [*studies], "study", "studies"))
-    jobs = Jobs.of(configure(read_overlays(overlays), studies), studies).studies[study]
+    changes = read_overlays(overlays)
+    # Overlays may name the studies that Snakemake makes.
+    changes.pop("study", None)
+    jobs = Jobs.of(configure(changes, studies), studies).studies[study]
     if experiment is None:
         for name, found in jobs.experiments.items():
             seeds = format_seeds(jobs.seeds(name))

@@ -1,8 +1,9 @@
 """The jobs of one study: experiments, figures and claims, and the paths of their files."""
 
+from collections import defaultdict
 from dataclasses import dataclass, field
+from fnmatch import filter as matching
 from functools import cached_property
-from random import Random
 from typing import Any, NamedTuple
 
 from replication.judge.scorecard_figure import Scorecard
@@ -11,18 +12,27 @@ from replication.study.contract import Experiment, Figure, Variant
 from replication.study.registry import SCORECARD, FigureText, Registry
 from replication.study.studies import Study
 
+KINDS = {
+    "data": "npz",
+    "runs": "npz",
+    "metrics": "parquet",
+    "evidence": "parquet",
+    "verdicts": "json",
+}
+"""Endings of results by stage."""
+
 
 class StudyFiles(NamedTuple):
-    """Paths of a study's files, by name."""
+    """Paths of the files that make a study's reference."""
 
     tables: dict[str, str]
-    """Paths of the tables of the study's figures."""
+    """Paths of the tables that figures draw, by figure, except the scorecard's."""
     evidence: dict[str, str]
-    """Paths of the evidence of the study's claims."""
+    """Paths of the evidence, by claim."""
     verdicts: dict[str, str]
-    """Paths of the verdicts on the study's claims."""
+    """Paths of the verdicts, by claim."""
     fingerprints: dict[str, str]
-    """Paths of the fingerprints of the runs of the study's experiments."""
+    """Paths of the fingerprints of runs, by experiment."""
 
     @property
     def all(self) -> list[str]:
@@ -65,142 +75,80 @@ class StudyJobs:
         return {**own, SCORECARD: Scorecard()} if has_scorecard else own
 
     def text(self, figure: str) -> FigureText | None:
-        """Return the texts of a figure: a user's own, or the registry's, if any."""
-        key = self.registry.text_key(figure, self.figures[figure].kind)
-        own: dict[str, FigureText] = self.settings.texts
-        return own.get(figure) or self.registry.figures.get(key)
+        """Return the texts of a figure, or else of its kind: a user's own or the registry's."""
+        texts: dict[str, FigureText] = self.registry.figures | self.settings.texts
+        return texts.get(figure) or texts.get(self.figures[figure].kind)
 
     @cached_property
     def files(self) -> StudyFiles:
         """Paths of the files that make the study's reference."""
         return StudyFiles(
-            # The scorecard's is made of verdicts, which the reference has.
             tables={name: self.table(name) for name in self.figures if name != SCORECARD},
-            evidence={name: self.evidence(name) for name in self.claims},
+            evidence={name: self.path("evidence", name) for name in self.claims},
             verdicts={name: self.verdict(name) for name in self.claims},
             fingerprints={
-                name: self.metric(name, "fingerprint")
+                name: self.path("metrics", f"{name}/fingerprint")
                 for name, experiment in self.experiments.items()
                 if "fingerprint" in experiment.metrics
             },
         )
 
-    def path(self, stage: str, name: str, kind: str) -> str:
-        """Return the path of a result."""
-        return f"results/{self.study.name}/{stage}/{name}.{kind}"
+    def path(self, stage: str, name: str, variant: str = "") -> str:
+        """Return the path of a result, under a variant if named."""
+        whole = f"{name}-{variant}" if variant else name
+        return f"results/{self.study.name}/{stage}/{whole}.{KINDS[stage]}"
 
     def table(self, figure: str) -> str:
         """Return the path of the table that a figure draws."""
         return f"{self.study.figures}/{figure}.csv"
 
-    def run(self, experiment: str, name: str) -> str:
-        """Return the path of a file of runs."""
-        return self.path("runs", f"{experiment}/{name}", "npz")
+    def verdict(self, claim: str) -> str:
+        """Return the path of the verdict on a claim."""
+        return self.path("verdicts", claim)
 
-    def metric(self, experiment: str, metric: str) -> str:
-        """Return the path of a metric's table."""
-        return self.path("metrics", f"{experiment}/{metric}", "parquet")
-
-    def evidence(self, claim: str, variant: str = "") -> str:
-        """Return the path of a claim's evidence, under a variant if named."""
-        return self.path("evidence", f"{claim}-{variant}" if variant else claim, "parquet")
-
-    def verdict(self, claim: str, variant: str = "") -> str:
-        """Return the path of the verdict on a claim, under a variant if named."""
-        return self.path("verdicts", f"{claim}-{variant}" if variant else claim, "json")
-
-    def seeds(self, experiment: str) -> tuple[int, ...]:
-        """Return all seeds of an experiment, ascending."""
-        runs = self.experiments[experiment].runs.values()
-        return tuple(sorted({seed for job in runs for seed in job.seeds}))
-
-    def seeds_behind(self, figure: str) -> tuple[int, ...]:
-        """Return all seeds that a figure shows, ascending."""
-        shown = (self.seeds(source) for source, _ in self.figures[figure].sources())
-        return tuple(sorted({seed for seeds in shown for seed in seeds}))
+    def seeds(self, *experiments: str) -> tuple[int, ...]:
+        """Return all seeds of some experiments, ascending."""
+        jobs = (job for name in experiments for job in self.experiments[name].runs.values())
+        return tuple(sorted({seed for job in jobs for seed in job.seeds}))
 
     def number_of_seeds(self, figure: str) -> int | str:
         """Return the number of seeds of every kind of run that a figure shows.
 
         It is a text, such as 5 to 10, where parts of the figure have numbers of their own.
         """
-        counts: dict[tuple[str, str], set[int]] = {}
-        for source in dict.fromkeys(source for source, _ in self.figures[figure].sources()):
+        seeds: dict[tuple[str, str], set[int]] = defaultdict(set)
+        for source in {name for name, _ in self.figures[figure].sources()}:
             for job in self.experiments[source].runs.values():
-                kind = source, job.settings.model_dump_json()
-                counts.setdefault(kind, set()).update(job.seeds)
-        numbers = sorted({len(seeds) for seeds in counts.values()})
-        if len(numbers) > 1:
-            return f"{numbers[0]} to {numbers[-1]}"
-        return numbers[0] if numbers else 0
+                seeds[source, job.settings.model_dump_json()] |= {*job.seeds}
+        least, *_, most = sorted(map(len, seeds.values())) * 2 or (0, 0)
+        return most if least == most else f"{least} to {most}"
 
     def sources(self, claim: str, variant: str = "") -> list[tuple[str, str]]:
-        """Return experiment and metric of every table of a claim, under a variant if named."""
+        """Return experiment and metric of every table of a claim, under a variant if named.
+
+        A name that ends with `*` is the beginning of several experiments. A name that no experiment
+        has is returned as it is: who reads it refuses it.
+        """
         varied = self.variants[variant].experiments if variant else {}
         return [
             (varied.get(name, name), item.metric)
             for item in self.claims[claim].data
-            for name in self._named(item.experiment)
+            for name in matching(self.experiments, item.experiment) or [item.experiment]
         ]
-
-    def _named(self, experiment: str) -> list[str]:
-        """Return the experiments of a name; one that ends with `*` is the beginning of several."""
-        if not experiment.endswith("*"):
-            return [experiment]
-        found = [name for name in self.experiments if name.startswith(experiment[:-1])]
-        # With none of them, it is a name that no experiment has: who reads it refuses it.
-        return found or [experiment]
-
-    @cached_property
-    def metrics_read(self) -> set[tuple[str, str]]:
-        """Experiment and metric of every table that a figure or a claim reads, under variants too.
-
-        The workflow makes no others unless they are asked for by name.
-        """
-        judged = [*((claim, "") for claim in self.claims), *self.varied_cells]
-        by_claims = (source for cell in judged for source in self.sources(*cell))
-        by_figures = (source for figure in self.figures.values() for source in figure.sources())
-        return {*by_claims, *by_figures}
-
-    def batch(self, claim: str, variant: str = "") -> str:
-        """Return the name of the job that measures a claim: its module and experiments.
-
-        A user's own claim has a job of its own, so that it reruns no other.
-        """
-        if self.claims[claim].kind == "own":
-            return f"own-{claim}"
-        row = self.claims[claim].evidence
-        module, _, _ = ((row and row.table) or "rows").partition(".")
-        experiments = dict.fromkeys(name for name, _ in self.sources(claim, variant))
-        return "-".join([module, *experiments])
 
     def family(self, claim: str, variant: str = "") -> list[str]:
         """Return the claims that share the correction for many tests with one, itself included.
 
         Under a variant these are all that are judged under it.
         """
-        if variant:
-            return [name for name, other in self.claims.items() if other.sensitivity]
         own = self.claims[claim].family
-        return [name for name, other in self.claims.items() if other.family == own]
+        return [
+            name
+            for name, other in self.claims.items()
+            if (other.sensitivity if variant else other.family == own)
+        ]
 
     @property
     def families(self) -> list[tuple[str, ...]]:
         """Families of claims that share the correction for many tests, each once."""
         return list(dict.fromkeys(tuple(self.family(claim)) for claim in self.claims))
-
-    @property
-    def varied_cells(self) -> list[tuple[str, str]]:
-        """Claim and variant of every cell of a table of sensitivity."""
-        varied = [name for name, claim in self.claims.items() if claim.sensitivity]
-        return [(claim, variant) for claim in varied for variant in self.variants]
-
-    def varied_verdict(self, claim: str, variant: str) -> str:
-        """Return the path of a verdict under a variant, or the first if it changes nothing."""
-        first = next(iter(self.variants))
-        same = self.sources(claim, variant) == self.sources(claim, first)
-        return self.verdict(claim, first if same else variant)
-
-    def one_seed(self, random: Random) -> dict[str, Any]:
-        """Return an overlay of the configuration that leaves one seed of every experiment."""
-        return {self.study.name: self.study.one_seed(self.settings, random)}

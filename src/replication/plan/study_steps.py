@@ -2,13 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from replication.base.code_digest import Parameters, check_function, parameters
+from replication.base.code_digest import check_function, parameters
 from replication.base.errors import InputError
 from replication.base.keys import digest
 from replication.base.storage import checksum_file
@@ -19,85 +18,111 @@ from replication.judge.scorecard_figure import (
     registry_of_scorecard,
 )
 from replication.judge.sensitivity import Sensitivity
-from replication.plan.steps import Input, Stage, Step, digest_of_file, texts
+from replication.plan.steps import Input, Role, Stage, Step, digest_of_file, texts
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Claim, Row
 from replication.study.contract import Experiment, Job
 from replication.study.datasets import dataset_folders, find_datasets
 from replication.study.published_tables import check_published_table
 
-DRAWING = "replication.figures.style"
-"""Module that every picture depends on, besides those that its program reaches."""
-JUDGE = "replication.judge.judgement"
+JUDGE, SCORECARDS = "replication.judge.judgement", "replication.judge.scorecard"
 VOCABULARY = "replication.study.vocabulary"
 """Module that makes the evidence of a claim from words of the registry."""
-SCORECARDS = "replication.judge.scorecard"
+DRAWING = "replication.figures.style"
+"""Module that every picture depends on, besides those that its program reaches."""
 PLAIN_PATH = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
 """Paths that mean nothing else to a shell, to Snakemake or to a file system."""
-REMOVED_HINT = " (did the configuration remove it?)"
-"""Hint after a name of a registry or a configuration that is not there."""
+REPEATED_TWENTY_TIMES = re.compile(r"(.+?)\1{19}")
+"""Names of files that Snakemake takes for a rule that feeds itself."""
 LONGEST_NAME = 200
-"""Largest number of letters of a file's name without ending; file systems take 255 bytes."""
+"""Largest number of letters of a part of a path; file systems take 255 bytes."""
 
 
-class StudySteps:
-    """Maker of a study's steps from its parts."""
+def study_steps(jobs: StudyJobs) -> dict[str, Step]:
+    """Return the step of every file by path; inputs come before the files that read them.
+
+    An `InputError` if the parts of the study do not fit together.
+    """
+    made = _Steps(jobs)
+    for experiment in jobs.experiments.values():
+        made.add_data(experiment)
+    for name, experiment in jobs.experiments.items():
+        made.add_experiment(name, experiment)
+    cells = [*((claim, "") for claim in jobs.claims), *made.varied]
+    for cell in cells:
+        made.add_evidence(*cell)
+    for cell in cells:
+        made.add_verdict(*cell)
+    for name in jobs.figures:
+        made.add_figure(name)
+    made.add_scorecard()
+    return made.steps
+
+
+class _Steps:
+    """The steps of a study that are made so far."""
 
     def __init__(self, jobs: StudyJobs) -> None:
+        self.steps: dict[str, Step] = {}
+        varied = [name for name, claim in jobs.claims.items() if claim.sensitivity]
+        self.varied = [(claim, variant) for claim in varied for variant in jobs.variants]
+        """Claim and variant of every cell of a table of sensitivity."""
         self._jobs = jobs
         self._study = jobs.study.name
-        self._made: dict[str, Step] = {}
+        self._keys = [*type(jobs.settings).model_fields]
         # Jobs of an experiment share their settings; each object is written out once.
         self._plain: dict[int, tuple[Strict, Any, str]] = {}
 
-    def all(self) -> Iterator[tuple[str, Step]]:
-        """Return path and step of every file; inputs come before the files that read them."""
-        jobs = self._jobs
-        for experiment in jobs.experiments.values():
-            for name, job in experiment.data.items():
-                self._add(self._data(jobs.path("data", name, "npz"), job), shared=True)
-        for name, experiment in jobs.experiments.items():
-            self._experiment(name, experiment)
-        cells = [*((claim, "") for claim in jobs.claims), *jobs.varied_cells]
-        for cell in cells:
-            self._add(self._evidence(*cell))
-        for cell in cells:
-            self._add(self._verdict(*cell))
-        for name in jobs.figures:
-            self._add(self._table(name))
-            self._add(self._figure(name))
-        self._add(self._scorecard())
-        return iter(self._made.items())
-
-    def _add(self, step: Step, *, shared: bool = False) -> None:
-        path = step.outputs[0]
-        known = self._made.get(path)
-        if known is not None and not (shared and known == step):
+    def _add(
+        self, path: str, stage: Stage, program: str, function: str, settings: Any,
+        inputs: Iterable[Input], beside: Sequence[str] = (), known: str = "", **more: Any,
+    ) -> None:  # fmt: skip
+        step = Step(
+            (path, *beside), stage, program, function, settings, known or digest(settings),
+            inputs=tuple(inputs), **more,
+        )  # fmt: skip
+        # Experiments may share data.
+        if self.steps.setdefault(path, step) != step:
             raise InputError(f"{path}: two jobs of study {self._study} make this file")
+        where = f"configuration: {self._study}"
         if not PLAIN_PATH.fullmatch(path):
             raise InputError(
-                f"configuration: {self._study}: the file {path!r} cannot be made; names"
-                " may have letters, digits and _.,+- and must not begin with a dot"
+                f"{where}: the file {path!r} cannot be made; names may have letters, digits and"
+                " _.,+- and must not begin with a dot"
             )
-        if len(Path(path).name) > LONGEST_NAME:
-            raise InputError(
-                f"the file name {Path(path).name[:20]}... is too long; shorten the names in the"
-                " configuration, or use successive seeds or a smaller computation.seeds_per_job"
-            )
-        check_function(step.program, step.function)
-        self._made[path] = step
+        for name in path.split("/"):
+            if len(name) > LONGEST_NAME or REPEATED_TWENTY_TIMES.search(name):
+                raise InputError(
+                    f"{where}: {shorten(name)}: a name has at most 80 characters, and does not"
+                    " repeat the same ones twenty times; shorten the names in the configuration, or"
+                    " use successive seeds or a smaller computation.seeds_per_job"
+                )
+        check_function(program, function)
 
-    def _data(self, path: str, job: Job) -> Step:
-        for each in job.reads:
-            _refuse_strange_path(each, f"configuration: {self._study}")
-        sources = (Input(each, "source", self._digest_of_source(each)) for each in job.reads)
-        return self._of_job(path, "data", "sample", job, sources)
+    def _add_job(
+        self, path: str, stage: Stage, function: str, job: Job, inputs: Iterable[Input]
+    ) -> None:
+        if id(job.settings) not in self._plain:
+            plain = job.settings.model_dump(mode="json")
+            self._plain[id(job.settings)] = job.settings, plain, digest(plain)
+        _, plain, known = self._plain[id(job.settings)]
+        kept = ("seeds", "gaps", "memory", "minutes", "operations")
+        self._add(
+            path, stage, self._jobs.study.program(job.program), function, plain, inputs,
+            known=known, device=getattr(job.settings, "device", "cpu"),
+            **{name: getattr(job, name) for name in kept},
+        )  # fmt: skip
 
-    def _digest_of_source(self, path: str) -> str:
-        """Return the digest of a file that no job makes; the registry has that of a data set's."""
-        if path in self._fetched:
-            return self._fetched[path]
-        return digest_of_file(path) if os.path.isfile(path) else "missing"
+    def add_data(self, experiment: Experiment) -> None:
+        for name, job in experiment.data.items():
+            sources = []
+            for path in job.reads:
+                _refuse_strange_path(path, f"configuration: {self._study}")
+                # A data set's digest is in its record; the data themselves may be large.
+                is_own = path not in self._fetched and os.path.isfile(path)
+                key = digest_of_file(path) if is_own else self._fetched.get(path, "missing")
+                sources.append(Input(path, "source", key))
+            self._add_job(self._jobs.path("data", name), "data", "sample", job, sources)
 
     @cached_property
     def _fetched(self) -> dict[str, str]:
@@ -108,157 +133,175 @@ class StudySteps:
             for path in dataset.paths(name)
         }
 
-    def _experiment(self, name: str, experiment: Experiment) -> None:
-        jobs = self._jobs
-        runs = [Input(jobs.run(name, run), "runs") for run in experiment.runs]
+    def add_experiment(self, name: str, experiment: Experiment) -> None:
+        paths = {run: self._jobs.path("runs", f"{name}/{run}") for run in experiment.runs}
         for run, job in experiment.runs.items():
-            data = self._inputs_of_data(job, f"{name}, {run}")
-            self._add(self._of_job(jobs.run(name, run), "runs", "train", job, data))
+            self._add_job(paths[run], "runs", "train", job, self._data(job, f"{name}, {run}"))
+        seeds = self._jobs.seeds(name)
         gaps = tuple(dict.fromkeys(gap for job in experiment.runs.values() for gap in job.gaps))
         for metric, job in experiment.metrics.items():
-            reads = [*runs, *self._inputs_of_data(job, f"{name}, {metric}")]
-            whole = job._replace(seeds=jobs.seeds(name), gaps=gaps)
-            self._add(self._of_job(jobs.metric(name, metric), "metrics", "measure", whole, reads))
+            reads = [*_inputs("runs", paths.values()), *self._data(job, f"{name}, {metric}")]
+            path = self._jobs.path("metrics", f"{name}/{metric}")
+            whole = job._replace(seeds=seeds, gaps=gaps)
+            self._add_job(path, "metrics", "measure", whole, reads)
 
-    def _inputs_of_data(self, job: Job, where: str) -> list[Input]:
-        found = {name: self._jobs.path("data", name, "npz") for name in job.reads}
-        for name, path in found.items():
-            if path not in self._made:
+    def _data(self, job: Job, where: str) -> list[Input]:
+        paths = {self._jobs.path("data", name): name for name in job.reads}
+        for path, name in paths.items():
+            if path not in self.steps:
                 raise InputError(f"{self._study}, {where}: reads data '{name}', which no job makes")
-        return [Input(path, "data") for path in found.values()]
+        return _inputs("data", paths)
 
-    def _of_job(
-        self, path: str, stage: Stage, function: str, job: Job, inputs: Iterable[Input]
-    ) -> Step:
-        plain, settings = self._dumped(job.settings)
-        return Step(
-            (path,), stage, self._jobs.study.program(job.program), function, plain, settings,
-            job.seeds, tuple(inputs), gaps=job.gaps, memory=job.memory, minutes=job.minutes,
-            operations=job.operations, device=getattr(job.settings, "device", "cpu"),
-        )  # fmt: skip
-
-    def _dumped(self, settings: Strict) -> tuple[Any, str]:
-        if id(settings) not in self._plain:
-            plain = settings.model_dump(mode="json")
-            self._plain[id(settings)] = (settings, plain, digest(plain))
-        return self._plain[id(settings)][1:]
-
-    def _evidence(self, claim: str, variant: str) -> Step:
-        found = self._jobs.claims[claim]
-        is_own = found.kind == "own"
-        where = (
-            f"configuration: {self._study} > claims > {claim}"
-            if is_own
-            else f"{self._study}: claim {claim}"
-        )
+    def add_evidence(self, claim: str, variant: str) -> None:
+        found, path = self._jobs.claims[claim], self._jobs.path("evidence", claim, variant)
+        is_own, where = found.kind == "own", f"{self._study}: claim {claim}"
+        if is_own:
+            where = f"configuration: {self._study} > claims > {claim}"
         settings: dict[str, Any] = {"uses": self._uses(found.uses, where)}
         tables = self._metrics(self._jobs.sources(claim, variant), where)
         published = self._published(found.published_table, f"{where} > published_table")
-        row = _row(found)
-        program, function = self._measure(found, len(tables) + len(published), where)
+        inputs = [*tables, *published]
+        row: Row = found.evidence  # type: ignore[assignment]  # it has a test
+        program, function = self._measure(found, row, len(inputs), where)
         is_alone = row.model_fields_set == {"table"}
-        words = function if is_alone else row.model_dump(mode="json", exclude_unset=True)
-        settings["evidence"] = words
-        gaps = {Path(each.path).parent.name: self._made[each.path].gaps for each in tables}
+        settings["evidence"] = (
+            function if is_alone else row.model_dump(mode="json", exclude_unset=True)
+        )
+        gaps = {Path(each.path).parent.name: self.steps[each.path].gaps for each in tables}
         if any(gaps.values()):
             settings["gaps"] = {name: [*each] for name, each in gaps.items() if each}
-        settings |= self._unlike_published(f"claim {claim}")
-        path = self._jobs.evidence(claim, variant)
-        step = _step(path, "evidence", program, function, settings, (*tables, *published))
-        besides = (VOCABULARY,) if row.value and row.table else ()
-        return replace(step, besides=besides, batch=self._jobs.batch(claim, variant))
+        settings |= self._unlike(f"claim {claim}")
+        # A user's own claim has a job of its own, so that it reruns no other. The others share one
+        # job by module and experiments.
+        module, _, _ = (row.table or "rows").partition(".")
+        self._add(
+            path, "evidence", program, function, settings, inputs,
+            besides=(VOCABULARY,) if row.value and row.table else (),
+            batch=f"own-{claim}" if is_own else "-".join([module, *gaps]),
+        )  # fmt: skip
 
-    def _measure(self, claim: Claim, given: int, where: str) -> tuple[str, str]:
-        """Return module and function of a claim's measure; refuse it for this number of tables."""
-        table = _row(claim).table
-        if table is None:
+    def _measure(self, claim: Claim, row: Row, given: int, where: str) -> tuple[str, str]:
+        """Return module and function of a claim's measure.
+
+        Refuse a claim that gives the function other tables, or keys by name, than it takes. A
+        published table is among the `given` ones; a parameter with the name of a key of the study's
+        section is no table.
+        """
+        if row.table is None:
             return VOCABULARY, "stack"
-        module, _, function = table.partition(".")
+        module, _, function = row.table.partition(".")
         try:
             program = self._jobs.study.program(f"claims.{module}")
             takes = parameters(program, function)
         except InputError as error:
             raise InputError(f"{where} > evidence: {error.message}") from error
-        _refuse_other_arguments(
-            claim, given, takes, {*type(self._jobs.settings).model_fields}, where
-        )
+        used = {*takes.positional, *takes.named} & {*self._keys}
+        for word in row.given:
+            if word not in takes.named:
+                raise InputError(f"{where} > evidence > with: {unknown_key(word, takes.named)}")
+        tables = [name for name in takes.positional if name not in used]
+        least = len({*takes.required} & {*tables})
+        is_enough = least <= given and (given <= len(tables) or takes.takes_more)
+        if not is_enough or not (used & {*takes.required}) <= {*claim.uses} <= used:
+            raise InputError(
+                f"{where}: {row.table} takes the tables ({', '.join(tables)}) and uses"
+                f" ({', '.join(sorted(used))}); the claim gives {given} under `data` and"
+                f" `published_table`, and uses ({', '.join(claim.uses)})"
+            )
         return program, function
 
-    def _verdict(self, claim: str, variant: str) -> Step:
-        family = self._jobs.family(claim, variant)
-        tests = {
-            name: self._jobs.claims[name].test.model_dump(mode="json")  # type: ignore[union-attr]
-            for name in family
-        }
+    def add_verdict(self, claim: str, variant: str) -> None:
+        family = {name: self._jobs.claims[name] for name in self._jobs.family(claim, variant)}
+        tests = {name: each.test.model_dump(mode="json") for name, each in family.items()}  # type: ignore[union-attr]
+        robustness = self._jobs.registry.robustness_cells
+        alone = self.steps[self._jobs.path("evidence", claim)].batch
         settings: dict[str, Any] = {"claim": claim, "tests": tests}
-        if robustness := self._jobs.registry.robustness_cells:
-            settings["robustness"] = robustness
-        reads = (Input(self._jobs.evidence(name, variant), "evidence") for name in family)
-        step = _step(
-            self._jobs.verdict(claim, variant), "verdict", JUDGE, "verdict", settings, reads
-        )
-        is_alone = len(family) == 1
-        own = self._jobs.batch(claim) if is_alone else self._jobs.claims[claim].family
-        return replace(step, batch=variant or own)
+        settings |= {"robustness": robustness} if robustness else {}
+        self._add(
+            self._jobs.path("verdicts", claim, variant), "verdict", JUDGE, "verdict", settings,
+            _inputs("evidence", (self._jobs.path("evidence", name, variant) for name in family)),
+            batch=variant or (alone if len(family) == 1 else family[claim].family),
+        )  # fmt: skip
 
-    def _table(self, name: str) -> Step:
-        figure = self._jobs.figures[name]
+    def add_figure(self, name: str) -> None:
+        """Add the steps of a figure's table and of its picture, of whatever kind."""
+        figure, path = self._jobs.figures[name], self._jobs.table(name)
+        program, checksum = type(figure).__module__, checksum_file(path)
         where = f"configuration: {self._study} > figures > {name}"
         uses = self._uses(figure.uses, where)
         reads = self._metrics(figure.sources(), where)
         if isinstance(figure, Sensitivity):
-            uses = {"cells": self._cells()}
-            cells = self._jobs.varied_cells
-            reads = [Input(self._jobs.varied_verdict(*cell), "verdict") for cell in cells]
+            verdicts, cells = [*zip(*self._cells(), strict=True)] or [(), ()]
+            uses, reads = {"cells": [*cells]}, _inputs("verdict", verdicts)
         elif isinstance(figure, Scorecard):
             uses = {"registry": registry_of_scorecard(self._jobs.registry)}
             reads = self._verdicts(claims_of_scorecard(self._jobs.registry))
-        settings = {"figure": figure.model_dump(mode="json", exclude={"published"}), "uses": uses}
-        path = self._jobs.table(name)
-        step = _step(path, "table", type(figure).__module__, "table", settings, reads)
-        return replace(step, outputs=(path, checksum_file(path)))
+        shown = figure.model_dump(mode="json", exclude={"published"})
+        settings: dict[str, Any] = {"figure": shown, "uses": uses}
+        self._add(path, "table", program, "table", settings, reads, [checksum])
+        settings = {"figure": figure.model_dump(mode="json")}
+        settings |= self._unlike(f"figure {name}")
+        reads = [Input(path, "table"), Input(checksum, "checksum")]
+        reads += self._published(figure.published, f"{where} > published", figure.published_columns)
+        seeds = self._jobs.seeds(*(source for source, _ in figure.sources()))
+        self._add(
+            path.removesuffix(".csv"), "figure", program, "draw", settings, reads, seeds=seeds,
+            besides=(DRAWING,),
+        )  # fmt: skip
 
-    def _figure(self, name: str) -> Step:
-        """Return the step of a picture, of whatever kind."""
-        figure = self._jobs.figures[name]
-        where = f"configuration: {self._study} > figures > {name} > published"
-        settings: dict[str, Any] = {"figure": figure.model_dump(mode="json")}
-        settings |= self._unlike_published(f"figure {name}")
-        table = self._jobs.table(name)
-        reads = [Input(table, "table"), Input(checksum_file(table), "checksum")]
-        reads += self._published(figure.published, where, figure.published_columns)
-        path = table.removesuffix(".csv")
-        step = _step(path, "figure", type(figure).__module__, "draw", settings, reads)
-        return replace(step, seeds=self._jobs.seeds_behind(name), besides=(DRAWING,))
+    def _cells(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield every cell of a table of sensitivity, with the path of its verdict.
 
-    def _scorecard(self) -> Step:
+        A variant that changes nothing has that of the first.
+        """
+        first = next(iter(self._jobs.variants), "")
+        for claim, variant in self.varied:
+            found, sources = self._jobs.claims[claim], self._jobs.sources
+            is_same = variant != first and sources(claim, variant) == sources(claim, first)
+            yield (
+                self._jobs.path("verdicts", claim, first if is_same else variant),
+                {
+                    "claim": claim,
+                    "statement": found.statement,
+                    "expected": found.expected,
+                    "variant": self._jobs.variants[variant].title,
+                    "as_baseline": is_same,
+                },
+            )
+
+    def add_scorecard(self) -> None:
+        """Add the step of the table of all verdicts."""
         path = self._jobs.study.scorecard
         settings = self._jobs.registry.model_dump(mode="json", exclude_defaults=True)
-        reads = self._verdicts(self._jobs.claims)
-        step = _step(path, "scorecard", SCORECARDS, "write_scorecard", settings, reads)
-        return replace(step, outputs=(path, path.replace(".md", ".parquet")))
+        self._add(
+            path, "scorecard", SCORECARDS, "write_scorecard", settings,
+            self._verdicts(self._jobs.claims), [path.replace(".md", ".parquet")],
+        )  # fmt: skip
 
     def _verdicts(self, claims: Iterable[str]) -> list[Input]:
-        return [Input(self._jobs.verdict(claim), "verdict") for claim in claims]
+        return _inputs("verdict", map(self._jobs.verdict, claims))
 
     def _metrics(self, sources: list[tuple[str, str]], where: str) -> list[Input]:
+        experiments = self._jobs.experiments
         for experiment, metric in sources:
-            if experiment not in self._jobs.experiments:
-                known = unknown_key(experiment, list(self._jobs.experiments))
-                raise InputError(f"{where}: experiment: {known}{REMOVED_HINT}")
-            if metric not in self._jobs.experiments[experiment].metrics:
-                known = unknown_key(metric, list(self._jobs.experiments[experiment].metrics))
-                raise InputError(
-                    f"{where}: metric of experiment '{experiment}': {known}{REMOVED_HINT}"
-                )
-        return [Input(self._jobs.metric(*source), "metrics") for source in sources]
+            if experiment not in experiments:
+                place, key, known = "experiment", experiment, [*experiments]
+            elif metric not in experiments[experiment].metrics:
+                place = f"metric of experiment '{experiment}'"
+                key, known = metric, [*experiments[experiment].metrics]
+            else:
+                continue
+            raise InputError(
+                f"{where}: {place}: {unknown_key(key, known)} (did the configuration remove it?)"
+            )
+        paths = (self._jobs.path("metrics", "/".join(each)) for each in sources)
+        return _inputs("metrics", paths)
 
     def _uses(self, keys: Iterable[str], where: str) -> dict[str, Any]:
-        known = type(self._jobs.settings).model_fields
         for key in keys:
-            if key not in known:
-                raise InputError(f"{where}: uses: {unknown_key(key, list(known))}")
-        return self._jobs.settings.model_dump(mode="json", include=set(keys)) if keys else {}
+            if key not in self._keys:
+                raise InputError(f"{where}: uses: {unknown_key(key, self._keys)}")
+        return self._jobs.settings.model_dump(mode="json", include={*keys}) if keys else {}
 
     def _published(
         self, name: str | None, where: str, columns: tuple[str, ...] = ()
@@ -279,57 +322,13 @@ class StudySteps:
             raise InputError(f"{where}: {error.message}") from error
         return texts([os.path.relpath(path)], "published")
 
-    def _unlike_published(self, what: str) -> dict[str, str]:
+    def _unlike(self, what: str) -> dict[str, str]:
         found = self._jobs.unlike_published.get(what)
         return {"unlike_published": found} if found else {}
 
-    def _cells(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "claim": claim,
-                "statement": self._jobs.claims[claim].statement,
-                "expected": self._jobs.claims[claim].expected,
-                "variant": self._jobs.variants[variant].title,
-                "as_baseline": not self._jobs.varied_verdict(claim, variant).endswith(
-                    f"-{variant}.json"
-                ),
-            }
-            for claim, variant in self._jobs.varied_cells
-        ]
 
-
-def _step(
-    path: str, stage: Stage, program: str, function: str, settings: Any, inputs: Iterable[Input]
-) -> Step:
-    return Step((path,), stage, program, function, settings, digest(settings), inputs=tuple(inputs))
-
-
-def _row(claim: Claim) -> Row:
-    """Return the evidence of a claim that has a test."""
-    return claim.evidence  # type: ignore[return-value]
-
-
-def _refuse_other_arguments(
-    claim: Claim, given: int, takes: Parameters, keys: set[str], where: str
-) -> None:
-    """Refuse a claim that gives its function other tables, or keys by name, than it takes.
-
-    A published table is among the given ones; a parameter with the name of a key of the study's
-    section is no table.
-    """
-    used = {*takes.positional, *takes.named} & keys
-    for word in _row(claim).given:
-        if word not in takes.named:
-            raise InputError(f"{where} > evidence > with: {unknown_key(word, takes.named)}")
-    tables = [name for name in takes.positional if name not in used]
-    least = len({*takes.required} & {*tables})
-    is_enough = least <= given and (given <= len(tables) or takes.takes_more)
-    if not is_enough or not (used & {*takes.required}) <= {*claim.uses} <= used:
-        raise InputError(
-            f"{where}: {_row(claim).table} takes the tables ({', '.join(tables)}) and uses"
-            f" ({', '.join(sorted(used))}); the claim gives {given} under `data` and"
-            f" `published_table`, and uses ({', '.join(claim.uses)})"
-        )
+def _inputs(role: Role, paths: Iterable[str]) -> list[Input]:
+    return [Input(path, role) for path in paths]
 
 
 def _refuse_strange_path(path: str, where: str) -> None:

@@ -29,7 +29,7 @@ from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.paper_settings import mistakes_in_departures
+from replication.plan.study_settings import mistakes_in_departures
 from replication.run.stages import parse_settings, write_figure
 from replication.study.claims import Statistical
 from replication.study.registry import SCORECARD

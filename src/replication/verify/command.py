@@ -250,7 +250,8 @@ def _results(
         return read_computed(jobs, study, Path())
     overlay, made = {}, jobs
     if level == "seed":
-        overlay = jobs.studies[study].one_seed(random.Random(draw))
+        own = jobs.studies[study]
+        overlay = {study: own.study.one_seed(own.settings, random.Random(draw))}
         studies = {name: each.study for name, each in jobs.studies.items()}
         made = Jobs.of(configure(overlay, studies), studies)
     files = made.studies[study].files

@@ -17,25 +17,19 @@ from pydantic import Field
 from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Name, Strict, read_yaml
 from replication.plan import show_settings
-from replication.plan.configuration import (
-    configuration_type,
-    configure,
-    default_sections,
-    merge,
-)
+from replication.plan.configuration import configuration_type, configure, merge
 from replication.plan.jobs import Jobs
 from replication.study.studies import find_studies
 
 
 def test_default_file_changes_nothing():
-    read = configure(read_yaml(ROOT / "config/config.yaml"), STUDIES)
-    assert read.yaml == DEFAULTS.yaml
+    assert configure(read_yaml(ROOT / "config/config.yaml"), STUDIES) == DEFAULTS
 
 
 OVERLAYS = {
     "nothing": {},
     "what all studies share": read_yaml(ROOT / "config/config.yaml"),
-    "every study": default_sections(STUDIES),
+    "every study": {name: read_yaml(each.folder / "config.yaml") for name, each in STUDIES.items()},
     "one key": {"example": {"experiments": {"printed": {"training": {"updates": 3}}}}},
     "one key of a figure": {"example": {"figures": {"fig1": {"experiment": "replication"}}}},
     **{
@@ -168,7 +162,7 @@ def test_lock_pins_every_package_once():
     assert "torch==2.13.0" in lines
 
 
-@pytest.mark.parametrize("name", ["computation", "yaml", "section"])
+@pytest.mark.parametrize("name", ["computation", "digest", "section"])
 def test_a_study_with_the_name_of_something_else_is_refused(name):
     with pytest.raises(InputError, match=f"a study cannot be called {name}; rename the folder"):
         configuration_type({name: find_studies()["example"]})

@@ -15,7 +15,7 @@ from replication.base.errors import UnmeasurableError
 from replication.judge.comparisons import without_diverged
 from replication.judge.scorecard import read_verdict
 from replication.plan.steps import StepsFile
-from replication.plan.study_steps import StudySteps
+from replication.plan.study_steps import study_steps
 from replication.run import program as run
 from replication.run.stages import make_output
 
@@ -82,8 +82,8 @@ def allowing(gaps):
         name: each._replace(runs={run: job._replace(gaps=gaps) for run, job in each.runs.items()})
         for name, each in study.experiments.items()
     }
-    changed = StudySteps(dataclasses.replace(study, experiments=experiments)).all()
-    return dataclasses.replace(JOBS, steps=JOBS.steps | dict(changed), _recipes={}, _keys={})
+    changed = study_steps(dataclasses.replace(study, experiments=experiments))
+    return dataclasses.replace(JOBS, steps=JOBS.steps | changed, _recipes={}, _keys={})
 
 
 def judged(monkeypatch, diverging, gaps=()):
