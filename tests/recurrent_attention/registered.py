@@ -25,6 +25,11 @@ def verdict_in(number: str, world) -> str:
 
 
 def verdict_on(number: str, *measured) -> str:
-    """The same of what the claim's measure makes of tables, and of settings of the defaults."""
+    """The same of what the claim's row makes of tables, and of settings of the defaults."""
+    return verdict(number, evidence(number, *measured))
+
+
+def evidence(number: str, *measured):
+    """What the claim's row makes of tables, and of settings of the defaults."""
     uses = {key: getattr(SETTINGS, key) for key in CLAIMS[number].uses}
-    return verdict(number, evidence_of(STUDY, CLAIMS[number], *measured, **uses))
+    return evidence_of(STUDY, CLAIMS[number], *measured, **uses)

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from registered import verdict
+from registered import evidence, verdict
 from tables import SEEDS, SETTINGS, STUDY, T_MAX, accuracy, exponents, noise, trained, weights
 
 from replication.base.errors import UnmeasurableError
@@ -36,49 +36,49 @@ def flat(condition, value, **options):
 
 def test_gain_of_loops():
     honest = [accuracy(name, 0.2, 0.5) for name in ITRSA]
-    found = claims.gain_of_loops(*honest)
+    found = evidence("J13", *honest)
     assert means(found) == {f"N={n}": pytest.approx(0.3) for n in (4, 8, 12, 16, 24, 48)}
     assert verdict("J13", found) == "replicated"
     falling = [*honest[:-1], accuracy("itrsa", 0.5, 0.2)]
-    assert verdict("J13", claims.gain_of_loops(*falling)) == "in part"
+    assert verdict("J13", evidence("J13", *falling)) == "in part"
     level = [*honest[:-1], flat("itrsa", 0.5, spread=0.004)]
-    assert verdict("J13", claims.gain_of_loops(*level)) == "in part"
+    assert verdict("J13", evidence("J13", *level)) == "in part"
 
 
 def test_gain_of_late_loops():
     """Two of six doublings from 8 to 512 are within four times the loops of training."""
     honest = [accuracy(name, 0.2, 0.5) for name in ITRSA]
-    found = claims.gain_of_late_loops(*honest)
+    found = evidence("J13a", *honest)
     assert means(found) == {f"N={n}": pytest.approx(0.2) for n in (4, 8, 12, 16, 24, 48)}
     assert verdict("J13a", found) == "replicated"
     level = [flat(name, 0.5, spread=0.004) for name in ITRSA]
-    assert verdict("J13a", claims.gain_of_late_loops(*level)) == "does not hold"
+    assert verdict("J13a", evidence("J13a", *level)) == "does not hold"
 
 
 def test_shifted_loops_and_swapped_splits_are_seen():
     honest = accuracy("itrsa", 0.2, 0.5)
     late = honest.table.assign(loops=honest.table["loops"] // 2)
-    with pytest.raises(UnmeasurableError, match=f"after {T_MAX} loops was not measured"):
-        claims.gain_of_loops(Measured(late, honest.job))
+    with pytest.raises(UnmeasurableError, match="a seed lacks a value at some loops"):
+        evidence("J13", Measured(late, honest.job))
     other = {"in distribution": "out of distribution", "out of distribution": "in distribution"}
     swapped = honest.table.assign(split=honest.table["split"].map(other))
-    found = claims.gain_of_loops(Measured(swapped, honest.job))
+    found = evidence("J13", Measured(swapped, honest.job))
     assert verdict("J13", found) == "does not hold"
 
 
 def test_a_dropped_seed_is_seen():
     pair = flat("itrsa", 0.5), flat("energy_multi", 0.1)
-    assert verdict("J16a", claims.lead_of_the_first(*pair)) == "replicated"
+    assert verdict("J16a", evidence("J16a", *pair)) == "replicated"
     with pytest.raises(UnmeasurableError, match="different seeds"):
-        claims.lead_of_the_first(without(pair[0], 4), pair[1])
+        evidence("J16a", without(pair[0], 4), pair[1])
     few = [without(each, *SEEDS[:4]) for each in pair]
-    assert verdict("J16a", claims.lead_of_the_first(*few)) == "not tested"
+    assert verdict("J16a", evidence("J16a", *few)) == "not tested"
 
 
 def test_seeds_are_paired_by_number_and_not_by_place():
     first, second = flat("itrsa", 0.5), flat("energy_multi", 0.1)
     shuffled = Measured(second.table.iloc[::-1], second.job)
-    found = [claims.lead_of_the_first(first, each) for each in (second, shuffled)]
+    found = [evidence("J16a", first, each) for each in (second, shuffled)]
     pd.testing.assert_frame_equal(*found)
 
 
@@ -122,25 +122,25 @@ def test_large_is_what_the_settings_call_so():
 def test_lead_of_the_first():
     others = ["itrsa", "energy_single", "energy_multi", "itrsa_spectral"]
     best = [flat("akorn_n8", 0.8), *(flat(name, 0.4) for name in others)]
-    found = claims.lead_of_the_first(*best)
+    found = evidence("J16a", *best)
     assert len(means(found)) == len(others)
     assert verdict("J27", found) == "replicated"
-    assert verdict("J27", claims.lead_of_the_first(*reversed(best))) == "does not hold"
+    assert verdict("J27", evidence("J16a", *reversed(best))) == "does not hold"
     same = [flat("itrsa", 0.5), flat("energy_multi_none", 0.5)]
-    assert verdict("J20c", claims.lead_of_the_first(*same)) == "does not hold"
+    assert verdict("J20c", evidence("J16a", *same)) == "does not hold"
     lowest = [flat("energy_multi_hard", 0.1), *(flat(name, 0.4) for name in STRENGTHS)]
-    assert verdict("J20d", claims.lead_of_the_first(*lowest)) == "replicated"
+    assert verdict("J20d", evidence("J16a", *lowest)) == "replicated"
 
 
 def test_lead_at_equal_sizes():
     names = "akorn", "akorn_n8", "itrsa_n4", "itrsa_n8"
-    found = claims.lead_at_equal_sizes(*map(flat, names, (0.6, 0.5, 0.4, 0.4)))
+    found = evidence("J14c", *map(flat, names, (0.6, 0.5, 0.4, 0.4)))
     assert means(found) == {"N=4": pytest.approx(0.2), "N=8": pytest.approx(0.1)}
     assert verdict("J14c", found) == "does not hold"
-    same = claims.lead_at_equal_sizes(*map(flat, names, (0.6, 0.5, 0.6, 0.5)))
+    same = evidence("J14c", *map(flat, names, (0.6, 0.5, 0.6, 0.5)))
     assert verdict("J14c", same) == "replicated"
-    with pytest.raises(UnmeasurableError, match="same N"):
-        claims.lead_at_equal_sizes(flat("akorn", 0.5), flat("itrsa_n8", 0.5))
+    with pytest.raises(UnmeasurableError, match="unknown value of kind"):
+        evidence("J14c", flat("akorn", 0.5), flat("itrsa_n8", 0.5))
 
 
 def test_lead_of_normalised():
@@ -150,9 +150,9 @@ def test_lead_of_normalised():
     # One doubling of six from 8 to 512 loops.
     doubled = pytest.approx(0.3 + 0.2 / 6)
     for measure, number, times, expected in (
-        (claims.lead_as_trained, "J31", (1, 1), (inside, outside)),
-        (claims.lead_at_twice_the_loops, "J31a", (2, 2), (inside, doubled)),
-        (claims.lead_of_normalised, "J35", (1, 2), (inside, doubled)),
+        (partial(evidence, "J31"), "J31", (1, 1), (inside, outside)),
+        (partial(evidence, "J31a"), "J31a", (2, 2), (inside, doubled)),
+        (partial(evidence, "J35"), "J35", (1, 2), (inside, doubled)),
     ):
         found = measure(with_it, without_it)
         splits = zip(("in distribution", "out of distribution"), times, strict=True)
@@ -170,7 +170,7 @@ def test_lead_of_normalised():
             ("itrsa", (0.3, 0.5), 0.9), ("itrsa_unnormalised", (0.0, 0.0), 0.6)
         )
     )  # fmt: skip
-    joined = claims.lead_as_trained(with_it, without_it, *others)
+    joined = evidence("J31", with_it, without_it, *others)
     assert joined.groupby("cell")["seed"].apply(list).tolist() == [[*SEEDS, *range(11, 15)]] * 2
 
 
@@ -178,16 +178,16 @@ def test_solved_boards_as_trained():
     """In distribution for J32, out of it for E13, after the loops of training for both."""
     name = "unnormalised_drawn_5"
     solves, fails = accuracy(name, 0.3, 0.0, inside=0.9), accuracy(name, 0.0, 0.3, inside=0.01)
-    assert means(claims.solved_in_distribution(solves)) == {"ItrSA without norm, N=48": 0.9}
-    assert means(claims.solved_out_of_distribution(solves)) == {"ItrSA without norm, N=48": 0.3}
+    assert means(evidence("J32", solves)) == {"ItrSA without norm, N=48": 0.9}
+    assert means(evidence("E13", solves)) == {"ItrSA without norm, N=48": 0.3}
     for number, measure in (
-        ("J32", claims.solved_in_distribution), ("E13", claims.solved_out_of_distribution)
+        ("J32", partial(evidence, "J32")), ("E13", partial(evidence, "E13"))
     ):  # fmt: skip
         assert verdict(number, measure(solves)) == "does not hold"
         assert verdict(number, measure(fails)) == "replicated"
     short = solves._replace(table=solves.table.query("loops > 8"))
-    with pytest.raises(UnmeasurableError, match="after 8 loops was not measured"):
-        claims.solved_in_distribution(short)
+    with pytest.raises(UnmeasurableError, match="there is no row where split"):
+        evidence("J32", short)
 
 
 def test_penalties_act():
@@ -219,10 +219,10 @@ def test_remaining_loss():
         table = pd.DataFrame({"seed": SEEDS, "loss": loss + 0.01 * np.arange(len(SEEDS))})
         return Measured(table, weights("energy_single", 1).job)
 
-    found = of_weights.remaining_loss(trained_to(np.log(4)))
+    found = evidence("J16e", trained_to(np.log(4)))
     assert found["value"].min() == pytest.approx(1)
     assert verdict("J16e", found) == "replicated"
-    assert verdict("J16e", of_weights.remaining_loss(trained_to(0.1))) == "does not hold"
+    assert verdict("J16e", evidence("J16e", trained_to(0.1))) == "does not hold"
 
 
 def test_causes_are_told_apart():
@@ -232,7 +232,7 @@ def test_causes_are_told_apart():
         free, orthogonal, held = (flat(*item) for item in zip(names, shares, strict=True))
         return (
             verdict("J16c", claims.orthogonality_beyond_penalty(free, orthogonal, held)),
-            verdict("J16d", claims.lead_of_the_first(held, orthogonal)),
+            verdict("J16d", evidence("J16a", held, orthogonal)),
         )
 
     found = claims.orthogonality_beyond_penalty(*map(flat, names, (0.5, 0.2, 0.1)))
@@ -244,8 +244,8 @@ def test_causes_are_told_apart():
 
 def test_most_solved():
     failing = flat("energy_single", 0.0, inside=0.01, spread=0.002)
-    assert verdict("J16b", claims.most_solved(failing)) == "replicated"
-    assert verdict("J16b", claims.most_solved(flat("energy_single", 0.0))) == "does not hold"
+    assert verdict("J16b", evidence("J16b", failing)) == "replicated"
+    assert verdict("J16b", evidence("J16b", flat("energy_single", 0.0))) == "does not hold"
 
 
 def test_gains_of_a_penalty():
@@ -291,36 +291,36 @@ def test_equal_heads_do_not_lead_by_chance():
 
 def test_change_with_strength():
     shares = dict(zip(STRENGTHS, (0.6, 0.4, 0.2), strict=True))
-    found = claims.change_with_strength(*(flat(*item) for item in shares.items()))
+    found = evidence("J20a", *(flat(*item) for item in shares.items()))
     assert means(found) == {"accuracy": pytest.approx(-0.4)}
     assert verdict("J20a", found) == "replicated"
     turned = dict(zip(STRENGTHS, (0.2, 0.4, 0.6), strict=True))
-    rising = claims.change_with_strength(*(flat(*item) for item in turned.items()))
+    rising = evidence("J20a", *(flat(*item) for item in turned.items()))
     assert verdict("J20a", rising) == "does not hold"
 
 
 def test_exponents_with_strength():
     falling = [exponents(name, -0.1 * place) for place, name in enumerate(STRENGTHS)]
-    found = exponent_accuracy.exponent_with_strength(*falling)
+    found = evidence("J20b", *falling)
     assert means(found) == {"mean of the leading exponents": pytest.approx(-0.2)}
     assert verdict("J20b", found) == "replicated"
     level = [exponents(name, -0.1, spread=0.002) for name in STRENGTHS]
-    assert verdict("J20b", exponent_accuracy.exponent_with_strength(*level)) == "does not hold"
+    assert verdict("J20b", evidence("J20b", *level)) == "does not hold"
     # Each mean has a claim, and neither sees the other.
     rising = [
         Measured(each.table.assign(nonnull=each.table["nonnull"] + 0.3 * place), each.job)
         for place, each in enumerate(falling)
     ]
-    found = exponent_accuracy.exponent_with_strength(*rising)
-    other = exponent_accuracy.all_exponents_with_strength(*rising)
+    found = evidence("J20b", *rising)
+    other = evidence("J20g", *rising)
     assert means(other) == {"mean of all non-null exponents": pytest.approx(0.4)}
     assert (verdict("J20b", found), verdict("J20g", other)) == ("replicated", "does not hold")
-    other = exponent_accuracy.all_exponents_with_strength(*falling)
+    other = evidence("J20g", *falling)
     assert verdict("J20g", other) == "replicated"
     hard = exponents("energy_multi_hard", -0.5)
-    assert verdict("J20e", exponent_accuracy.exponent_beside_others(hard, *falling)) == "replicated"
+    assert verdict("J20e", evidence("J20e", hard, *falling)) == "replicated"
     high = exponents("energy_multi_hard", 0.5)
-    found = exponent_accuracy.exponent_beside_others(high, *falling)
+    found = evidence("J20e", high, *falling)
     assert verdict("J20e", found) == "does not hold"
 
 
@@ -331,12 +331,12 @@ def test_correlation_over_heads():
         [exponents(name, sign * share) for name, share in zip(HEADS, shares, strict=True)]
         for sign in (1, -1)
     )
-    found = exponent_accuracy.correlation_over_heads(*solved, *together)
+    found = evidence("J19", *solved, *together)
     assert verdict("J19", found) == "replicated"
-    turned = exponent_accuracy.correlation_over_heads(*solved, *apart)
+    turned = evidence("J19", *solved, *apart)
     assert verdict("J19", turned) == "does not hold"
     wide = pd.DataFrame({c.job.train.model.heads: c.table.query(
-        "split == 'out of distribution' and loops == @T_MAX").set_index("seed")["solved"]
+        f"split == 'out of distribution' and loops == {T_MAX}").set_index("seed")["solved"]
         for c in solved})  # fmt: skip
     other = pd.DataFrame({
         c.job.train.model.heads: c.table.groupby("seed")["leading"].mean() for c in together
@@ -345,10 +345,10 @@ def test_correlation_over_heads():
     mixed = [
         Measured(each.table.assign(nonnull=-each.table["nonnull"]), each.job) for each in together
     ]
-    found = exponent_accuracy.correlation_over_heads(*solved, *mixed)
-    others = exponent_accuracy.correlation_of_all_over_heads(*solved, *mixed)
+    found = evidence("J19", *solved, *mixed)
+    others = evidence("J19a", *solved, *mixed)
     assert (verdict("J19", found), verdict("J19a", others)) == ("replicated", "does not hold")
-    others = exponent_accuracy.correlation_of_all_over_heads(*solved, *together)
+    others = evidence("J19a", *solved, *together)
     assert verdict("J19a", others) == "replicated"
     assert {*found["cell"]} == {"mean of the leading exponents"}
     own = found.set_index("seed")["value"]
@@ -356,23 +356,23 @@ def test_correlation_over_heads():
         expected = wide.loc[seed].corr(other.loc[seed], method="spearman")
         assert own[seed] == pytest.approx(expected, abs=1e-12)
     same = [flat(name, 0.5, spread=0.0) for name in HEADS]
-    nothing = exponent_accuracy.correlation_over_heads(*same, *together)
+    nothing = evidence("J19", *same, *together)
     assert (nothing["value"] == 0).all()
-    with pytest.raises(UnmeasurableError, match="different seeds"):
-        exponent_accuracy.correlation_over_heads(*solved, without(together[0], 3), *together[1:])
+    with pytest.raises(UnmeasurableError, match="a seed lacks a value at some heads"):
+        evidence("J19", *solved, without(together[0], 3), *together[1:])
 
 
 def test_exponents_with_heads():
     rising = [exponents(name, 0.1 * place) for place, name in enumerate(HEADS)]
-    found = exponent_accuracy.exponents_with_heads(*rising)
+    found = evidence("J29", *rising)
     assert means(found) == {
         "largest exponent": pytest.approx(0.4),
         "mean of the leading exponents": pytest.approx(0.4),
     }
     assert verdict("J29", found) == "replicated"
     falling = [exponents(name, -0.1 * place) for place, name in enumerate(HEADS)]
-    assert verdict("J29", exponent_accuracy.exponents_with_heads(*falling)) == "does not hold"
-    other = exponent_accuracy.all_exponents_with_heads(*rising)
+    assert verdict("J29", evidence("J29", *falling)) == "does not hold"
+    other = evidence("J29a", *rising)
     assert means(other) == {"mean of all non-null exponents": pytest.approx(0.4)}
     assert verdict("J29a", other) == "replicated"
     # Neither sees the other's mean.
@@ -380,23 +380,22 @@ def test_exponents_with_heads():
         Measured(each.table.assign(nonnull=each.table["nonnull"] - 0.3 * place), each.job)
         for place, each in enumerate(rising)
     ]
-    assert verdict("J29", exponent_accuracy.exponents_with_heads(*turned)) == "replicated"
-    other = exponent_accuracy.all_exponents_with_heads(*turned)
+    assert verdict("J29", evidence("J29", *turned)) == "replicated"
+    other = evidence("J29a", *turned)
     assert verdict("J29a", other) == "does not hold"
 
 
 def test_gamma():
-    small = of_weights.largest_gamma(*(weights(name, 0.8) for name in ITRSA))
+    small = evidence("J15", *(weights(name, 0.8) for name in ITRSA))
     assert len(means(small)) == len(ITRSA)
     assert verdict("J15", small) == "replicated"
-    large = of_weights.largest_gamma(*(weights(name, 1.3) for name in ITRSA))
+    large = evidence("J15", *(weights(name, 1.3) for name in ITRSA))
     assert verdict("J15", large) == "does not hold"
 
 
 def test_asymmetry_left_to_heads():
     free, held = (
-        of_weights.asymmetry_left_to_heads(*(weights(name, 1, heads=own) for name in STRENGTHS))
-        for own in (1.2, 0.1)
+        evidence("J20f", *(weights(name, 1, heads=own) for name in STRENGTHS)) for own in (1.2, 0.1)
     )
     assert verdict("J20f", free) == "replicated"
     assert verdict("J20f", held) == "does not hold"

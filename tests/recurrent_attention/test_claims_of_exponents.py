@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from registered import SETTINGS, verdict, verdict_in
+from registered import SETTINGS, evidence, verdict, verdict_in
 from tables import exponents as exponents_of
 
 from replication.base.errors import UnmeasurableError
@@ -134,19 +134,19 @@ def test_what_overflows_counts_with_the_exponent_of_the_largest_number():
 def test_exponents_near_zero_are_told_from_others():
     near = trained(0.1), trained(0.12, "akorn")
     assert verdict("J10a", exponents.exponents(*near)) == "replicated"
-    assert verdict("J11a", exponents.largest_exponent(*near)) == "replicated"
-    assert verdict("J11b", exponents.largest_exponent(*near)) == "replicated"
+    assert verdict("J11a", evidence("J11a", *near)) == "replicated"
+    assert verdict("J11b", evidence("J11a", *near)) == "replicated"
     far = trained(-0.5), trained(0.1, "akorn")
     assert verdict("J10a", exponents.exponents(*far)) == "in part"
-    assert verdict("J11a", exponents.largest_exponent(*far)) == "in part"
-    assert verdict("J11b", exponents.largest_exponent(trained(0.5))) == "does not hold"
+    assert verdict("J11a", evidence("J11a", *far)) == "in part"
+    assert verdict("J11b", evidence("J11a", trained(0.5))) == "does not hold"
     world = {
         ("itrsa", "exponents"): near[0],
         ("akorn", "exponents"): near[1],
         ("symmetric", "exponents"): trained(-0.3, "symmetric"),
     }
     assert verdict_in("J12a", world) == "replicated"
-    assert verdict("J12a", exponents.largest_exponent(trained(0.3, "symmetric"))) == "does not hold"
+    assert verdict("J12a", evidence("J11a", trained(0.3, "symmetric"))) == "does not hold"
 
 
 def test_accurate_models_away_from_zero_count():
@@ -286,7 +286,7 @@ def test_a_gap_of_accuracy_is_seen():
 def test_symmetric_is_set_beside_others():
     def beside(own: float) -> pd.DataFrame:
         others = trained(-0.05), trained(0.1, "akorn")
-        return exponents.symmetric_beside_others(trained(own, "symmetric"), *others)
+        return evidence("J12c", trained(own, "symmetric"), *others)
 
     found = beside(-0.2)
     means = found.groupby("cell")["value"].mean().to_dict()

@@ -1,11 +1,12 @@
 """What claims take of the pseudo-energy's metric, worked out by hand, and when they turn."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from registered import verdict_on
+from registered import evidence, verdict_on
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
@@ -47,7 +48,7 @@ def expect(evidence, values):
 
 
 def test_energy_of_a_seed():
-    expect(claims.change_of_energy(measured(CURVES)), {3: (-35 + 15) / 15, 7: 1})
+    expect(evidence("J21", measured(CURVES)), {3: (-35 + 15) / 15, 7: 1})
     expect(claims.falling_steps(measured(CURVES)), {3: 3 / 4, 7: 1 / 4})
 
 
@@ -61,7 +62,7 @@ def test_untrained_energies_are_set_beside_trained_ones():
 
 
 def test_cosine_of_a_seed():
-    expect(claims.least_cosine(measured(CURVES)), {3: 0.8, 7: 0.6})
+    expect(evidence("J22", measured(CURVES)), {3: 0.8, 7: 0.6})
 
 
 def test_contribution_of_a_seed():
@@ -86,7 +87,7 @@ def test_boards_without_eigenbases_count_for_what_needs_none():
     missing = ["contribution", "contribution_P0"]
     found.table.loc[found.table["board"] == 1, missing] = np.nan
     expect(claims.rise_of_contribution(found), {3: 0.1, 7: -0.2})
-    expect(claims.least_cosine(found), {3: 0.8, 7: 0.6})
+    expect(evidence("J22", found), {3: 0.8, 7: 0.6})
     found.table[missing] = np.nan
     with pytest.raises(UnmeasurableError, match="contribution"):
         claims.rise_of_contribution(found)
@@ -95,7 +96,7 @@ def test_boards_without_eigenbases_count_for_what_needs_none():
 def test_one_iteration_is_too_few():
     found = measured(CURVES)
     start = found._replace(table=found.table[found.table["t"] == 0])
-    for measure in (claims.change_of_energy, claims.falling_steps, claims.rise_of_contribution):
+    for measure in (partial(evidence, "J21"), claims.falling_steps, claims.rise_of_contribution):
         with pytest.raises(UnmeasurableError):
             measure(start)
 

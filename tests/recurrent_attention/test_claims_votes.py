@@ -1,15 +1,15 @@
 """What claims take of votes, worked out by hand, and when they turn."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from registered import verdict_on
+from registered import evidence, verdict_on
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.claims import votes as claims
 
 
 def measured(solved, draws=32):
@@ -31,9 +31,9 @@ SOLVED = {
 
 def test_gains_of_a_seed():
     for measure, expected in (
-        (claims.energy_over_single, {3: 0.3, 7: 0.2}),
-        (claims.last_energy_over_single, {3: -0.1, 7: 0.3}),
-        (claims.energy_over_majority, {3: 0.2, 7: -0.2}),
+        (partial(evidence, "J26"), {3: 0.3, 7: 0.2}),
+        (partial(evidence, "J26b"), {3: -0.1, 7: 0.3}),
+        (partial(evidence, "J26c"), {3: 0.2, 7: -0.2}),
     ):
         found = measure(measured(SOLVED))
         assert dict(zip(found["seed"], found["value"], strict=True)) == pytest.approx(expected)
@@ -41,17 +41,17 @@ def test_gains_of_a_seed():
 
 def test_conditions_with_other_seeds_count_together():
     other = measured({11: SOLVED[7]})
-    found = claims.energy_over_single(measured(SOLVED), other)
+    found = evidence("J26", measured(SOLVED), other)
     gains = dict(zip(found["seed"], found["value"], strict=True))
     assert gains == pytest.approx({3: 0.3, 7: 0.2, 11: 0.2})
     assert {*found["cell"]} == {"energy against single"}
     with pytest.raises(UnmeasurableError, match="differ in more"):
-        claims.last_energy_over_single(measured(SOLVED), measured(SOLVED, draws=16))
+        evidence("J26b", measured(SOLVED), measured(SOLVED, draws=16))
 
 
 def test_one_draw_is_no_vote():
     with pytest.raises(UnmeasurableError, match="two draws"):
-        claims.energy_over_single(measured(SOLVED, draws=1))
+        evidence("J26", measured(SOLVED, draws=1))
 
 
 def drawn(gain, rule, other):

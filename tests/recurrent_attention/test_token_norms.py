@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from registered import evidence
 
 from replication.base.errors import InputError, UnmeasurableError
 from replication.study.contract import Measured, Run
@@ -93,23 +94,23 @@ def powers(slopes, factor=0.5):
 def test_slopes_of_powers_are_their_exponents():
     slopes = dict(zip(READINGS, (0.8, 0.0, 0.25, -0.3), strict=True))
     measures = (
-        claims.growth_without,
-        claims.growth_with_normalised_tokens,
-        claims.growth_with_normalised_output,
-        claims.growth_with_normalised_sum,
+        partial(evidence, "J7d"),
+        partial(evidence, "J7b"),
+        partial(evidence, "J7"),
+        partial(evidence, "J7c"),
     )
     for slope, found in zip(slopes.values(), measures, strict=True):
-        evidence = found(powers(slopes))
-        assert evidence["cell"].tolist() == ["linear, H = 1"] * 2
-        assert evidence["seed"].tolist() == [1, 2]
-        assert evidence["value"].to_numpy() == pytest.approx(slope, abs=1e-12)
+        table = found(powers(slopes))
+        assert table["cell"].tolist() == ["linear, H = 1"] * 2
+        assert table["seed"].tolist() == [1, 2]
+        assert table["value"].to_numpy() == pytest.approx(slope, abs=1e-12)
 
 
 def test_texts_of_one_length_have_no_slope():
     whole = powers(dict.fromkeys(READINGS, 0.8))
     one = whole._replace(table=whole.table[whole.table["tokens"] == 20])
     with pytest.raises(UnmeasurableError, match="give two numbers of tokens"):
-        claims.growth_without(one)
+        evidence("J7d", one)
 
 
 def test_reduction_is_the_mean_logarithm_of_the_ratio():

@@ -4,7 +4,7 @@ Accuracy is that out of distribution, except where a function says otherwise; th
 after the most loops that were measured.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 
@@ -14,44 +14,18 @@ from transformer_dynamics.recurrent_attention.claims.seed_values import (
     AccuracyOf,
     accuracies_from_training,
     accuracy_after,
-    changes_along,
     condition_name,
     final_accuracy,
-    first_minus_others,
     in_pairs,
     mean_over_conditions,
     trained_loops,
 )
-from transformer_dynamics.recurrent_attention.settings.metrics import IN, OUT, Regimes
+from transformer_dynamics.recurrent_attention.settings.metrics import Regimes
 
 FEW = (1, 2)
 """Numbers H of heads that are few."""
 LATE = 4
 """Factor of the loops of training from which on loops are late."""
-
-
-def gain_of_loops(*by_size: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy after the most loops minus that after those of training, by N.
-
-    Args:
-        by_size: a condition per N.
-    """
-    return _gain(by_size, 1)
-
-
-def gain_of_late_loops(*by_size: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy after the most loops minus that after `LATE` times those of training."""
-    return _gain(by_size, LATE)
-
-
-def _gain(by_size: Sequence[AccuracyOf], times: int) -> pd.DataFrame:
-    return evidence_by_seed(
-        {
-            f"N={each.job.train.model.block}": final_accuracy(each)
-            - accuracy_after(each, times * trained_loops(each))
-            for each in by_size
-        }
-    )
 
 
 def fall_with_size(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
@@ -86,23 +60,6 @@ def fall_beside_itrsa(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
     )
 
 
-def lead_of_the_first(first: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
-    """Return the final accuracy of the first condition minus that of every other one."""
-    return first_minus_others(final_accuracy, first, others)
-
-
-def lead_at_equal_sizes(*by_size: AccuracyOf) -> pd.DataFrame:
-    """Return the final accuracy out of distribution of AKOrN minus that of ItrSA, at every N.
-
-    Args:
-        by_size: conditions of both kinds, one of each per N.
-
-    Raises:
-        UnmeasurableError: if an N has one kind only.
-    """
-    return _akorn_minus_itrsa(final_accuracy, by_size)
-
-
 def _akorn_minus_itrsa(
     value: Callable[[AccuracyOf], pd.Series], by_size: Iterable[AccuracyOf]
 ) -> pd.DataFrame:
@@ -116,26 +73,15 @@ def _akorn_minus_itrsa(
     )
 
 
-def lead_as_trained(*pairs: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy with normalisation minus that without, after the loops of training.
+def lead_of_normalised(*pairs: AccuracyOf, places: list[tuple[str, int]]) -> pd.DataFrame:
+    """Return the accuracy with normalisation minus that without, in distribution or out of it.
+
+    It is that after some times the loops of training.
 
     Args:
         pairs: a condition with normalisation and one without, and others so.
+        places: each a split and a number of times.
     """
-    return _lead(pairs, (IN, 1), (OUT, 1))
-
-
-def lead_at_twice_the_loops(*pairs: AccuracyOf) -> pd.DataFrame:
-    """Return the same after twice the loops of training."""
-    return _lead(pairs, (IN, 2), (OUT, 2))
-
-
-def lead_of_normalised(*pairs: AccuracyOf) -> pd.DataFrame:
-    """Return the same, in distribution as in training and out of it after twice as many loops."""
-    return _lead(pairs, (IN, 1), (OUT, 2))
-
-
-def _lead(pairs: Sequence[AccuracyOf], *places: tuple[str, int]) -> pd.DataFrame:
     return seed_rows(
         (
             f"{split}, {times} x T of training",
@@ -144,23 +90,6 @@ def _lead(pairs: Sequence[AccuracyOf], *places: tuple[str, int]) -> pd.DataFrame
         )
         for ours, theirs in in_pairs(pairs)
         for split, times in places
-    )
-
-
-def solved_in_distribution(*trained: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy in distribution after the loops of training."""
-    return _solved(trained, IN)
-
-
-def solved_out_of_distribution(*trained: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy out of distribution after the loops of training."""
-    return _solved(trained, OUT)
-
-
-def _solved(trained: Sequence[AccuracyOf], split: str) -> pd.DataFrame:
-    return seed_rows(
-        (condition_name(each.job.train), accuracy_after(each, trained_loops(each), split))
-        for each in trained
     )
 
 
@@ -179,37 +108,6 @@ def orthogonality_beyond_penalty(
         final_accuracy(orthogonal) - final_accuracy(held),
     )
     return evidence_by_seed({"orthogonal matrices minus R_E": costs[0] - costs[1]})
-
-
-def most_solved(condition: AccuracyOf) -> pd.DataFrame:
-    """Return the highest accuracy in distribution after the loops of training or more."""
-    best: pd.Series = accuracies_from_training(condition, IN).max(axis=1)
-    return evidence_by_seed({condition_name(condition.job.train): best})
-
-
-def gain_of_penalty(*pairs: AccuracyOf) -> pd.DataFrame:
-    """Return the final accuracy with a regulariser minus that without.
-
-    Args:
-        pairs: a condition without and one with it, and others so.
-    """
-    return evidence_by_seed(
-        {
-            condition_name(free.job.train): final_accuracy(held) - final_accuracy(free)
-            for free, held in in_pairs(pairs)
-        }
-    )
-
-
-def larger_gain_of_penalty(
-    first: AccuracyOf, first_held: AccuracyOf, second: AccuracyOf, second_held: AccuracyOf
-) -> pd.DataFrame:
-    """Return the `gain_of_penalty` of the second model minus that of the first."""
-    gain = (final_accuracy(second_held) - final_accuracy(second)) - (
-        final_accuracy(first_held) - final_accuracy(first)
-    )
-    models = [condition_name(each.job.train) for each in (second, first)]
-    return evidence_by_seed({" minus ".join(models): gain})
 
 
 def lead_over_few_heads(*by_heads: AccuracyOf) -> pd.DataFrame:
@@ -246,17 +144,6 @@ def lead_of_some_heads(*by_heads: AccuracyOf) -> pd.DataFrame:
     return evidence_by_seed({f"over H={end}": highest - wide[end] for end in ends})
 
 
-def change_with_strength(*by_strength: AccuracyOf) -> pd.DataFrame:
-    """Return the change of the final accuracy out of distribution along ln(lambda).
-
-    Args:
-        by_strength: a condition per lambda > 0.
-    """
-    return changes_along(
-        "strength", by_strength, lambda each: final_accuracy(each).to_frame("accuracy")
-    )
-
-
 def _fall_of_accuracy(measured: AccuracyOf) -> pd.Series:
     along = accuracies_from_training(measured)
     fall: pd.Series = along.max(axis=1) - along.iloc[:, -1]
@@ -266,3 +153,28 @@ def _fall_of_accuracy(measured: AccuracyOf) -> pd.Series:
 def _is_large(measured: AccuracyOf, regimes: Regimes) -> bool:
     model = measured.job.train.model
     return model.block >= regimes.large * model.width
+
+
+def gain_of_penalty(*pairs: AccuracyOf) -> pd.DataFrame:
+    """Return the final accuracy with a regulariser minus that without.
+
+    Args:
+        pairs: a condition without and one with it, and others so.
+    """
+    return evidence_by_seed(
+        {
+            condition_name(free.job.train): final_accuracy(held) - final_accuracy(free)
+            for free, held in in_pairs(pairs)
+        }
+    )
+
+
+def larger_gain_of_penalty(
+    first: AccuracyOf, first_held: AccuracyOf, second: AccuracyOf, second_held: AccuracyOf
+) -> pd.DataFrame:
+    """Return the `gain_of_penalty` of the second model minus that of the first."""
+    gain = (final_accuracy(second_held) - final_accuracy(second)) - (
+        final_accuracy(first_held) - final_accuracy(first)
+    )
+    models = [condition_name(each.job.train) for each in (second, first)]
+    return evidence_by_seed({" minus ".join(models): gain})

@@ -1,7 +1,5 @@
 """Exponents beside accuracy: over the number of heads, and over the strength of R_E."""
 
-from collections.abc import Callable, Iterable
-
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
@@ -9,10 +7,9 @@ from replication.study.evidence import evidence_by_seed, seed_rows
 from transformer_dynamics.recurrent_attention.claims.seed_values import (
     AccuracyOf,
     ExponentsOf,
-    changes_along,
     condition_name,
+    conditions,
     final_accuracy,
-    first_minus_others,
     in_pairs,
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import Accuracy
@@ -27,36 +24,33 @@ COLUMN_NAMES = {
 """Names of these columns in those of comparisons."""
 
 
-def correlation_over_heads(*measured: AccuracyOf | ExponentsOf) -> pd.DataFrame:
-    """Return Spearman's correlation over H of the mean leading exponent and the final accuracy.
+def by_heads(*measured: AccuracyOf | ExponentsOf) -> pd.DataFrame:
+    """Return final accuracy, and means of exponents over boards, by number of heads and seed.
 
-    The accuracy is that out of distribution. A seed whose accuracy is the same at every H shows no
-    association: 0.
-
-    Args:
-        measured: `accuracy` and `exponents` of the same conditions, one per H.
+    Takes `accuracy` and `exponents` of the same conditions, one per H.
     """
-    return _correlation(measured, LEADING)
-
-
-def correlation_of_all_over_heads(*measured: AccuracyOf | ExponentsOf) -> pd.DataFrame:
-    """Return Spearman's correlation over H of the mean non-null exponent and the final accuracy."""
-    return _correlation(measured, NONNULL)
-
-
-def _correlation(measured: Iterable[AccuracyOf | ExponentsOf], name: str) -> pd.DataFrame:
     accuracies, exponents = {}, {}
     for each in measured:
         heads = each.job.train.model.heads
         if isinstance(each.job.settings, Accuracy):
             accuracies[heads] = final_accuracy(each)
         else:
-            exponents[heads] = _seed_means(each)[name]
+            exponents[heads] = _seed_means(each)
     if accuracies.keys() != exponents.keys() or len(accuracies) < 3:
         raise UnmeasurableError("accuracy and exponents of the same three or more H are needed")
-    return evidence_by_seed(
-        {COLUMN_NAMES[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))}
-    )
+    found = [
+        exponents[heads].assign(heads=heads, accuracy=values)
+        for heads, values in accuracies.items()
+    ]
+    return pd.concat(found).rename_axis("seed").reset_index()
+
+
+def by_name(*measured: ExponentsOf) -> pd.DataFrame:
+    """Return the exponents of conditions, one below the other, with their names as `exponent`."""
+    rows = conditions(*measured)
+    others = [column for column in rows if column not in COLUMN_NAMES]
+    found = rows.melt(others, [*COLUMN_NAMES], "exponent")
+    return found.assign(exponent=found["exponent"].map(COLUMN_NAMES))
 
 
 def distance_from_zero(*pairs: ExponentsOf) -> pd.DataFrame:
@@ -70,6 +64,11 @@ def distance_from_zero(*pairs: ExponentsOf) -> pd.DataFrame:
         for normalised, bare in in_pairs(pairs)
         for name in (LARGEST, LEADING)
     )
+
+
+def _seed_means(measured: ExponentsOf) -> pd.DataFrame:
+    """Return the mean over boards of the columns of `COLUMN_NAMES` [seed], NaN if one has none."""
+    return measured.table.groupby("seed")[[*COLUMN_NAMES]].mean(skipna=False)
 
 
 def lower_with_penalty(*pairs: ExponentsOf) -> pd.DataFrame:
@@ -98,51 +97,3 @@ def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
         called = condition_name(trained.job.train)
         found |= {f"{called}, {COLUMN_NAMES[name]}": nearer[name] for name in (LARGEST, LEADING)}
     return evidence_by_seed(found)
-
-
-def exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
-    """Return the change of the largest exponent, and of the mean leading one, along ln(H)."""
-    return changes_along("heads", by_heads, _named(LARGEST, LEADING))
-
-
-def all_exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
-    """Return the change of the mean of all exponents that are not null, along ln(H)."""
-    return changes_along("heads", by_heads, _named(NONNULL))
-
-
-def exponent_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
-    """Return the change of the mean leading exponent along ln(lambda)."""
-    return changes_along("strength", by_strength, _named(LEADING))
-
-
-def all_exponents_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
-    """Return the change of the mean of all exponents that are not null, along ln(lambda)."""
-    return changes_along("strength", by_strength, _named(NONNULL))
-
-
-def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
-    """Return the mean leading exponent of the first condition minus that of every other one."""
-    return first_minus_others(lambda each: _seed_means(each)[LEADING], first, others)
-
-
-def _named(*columns: str) -> Callable[[ExponentsOf], pd.DataFrame]:
-    """Return the function that gives means over boards of some columns by their names."""
-    return lambda each: _seed_means(each)[[*columns]].rename(columns=COLUMN_NAMES)
-
-
-def _seed_means(measured: ExponentsOf) -> pd.DataFrame:
-    """Return the mean over boards of the columns of `COLUMN_NAMES` [seed], NaN if one has none."""
-    return measured.table.groupby("seed")[[*COLUMN_NAMES]].mean(skipna=False)
-
-
-def _spearman(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:
-    """Return the correlation of the ranks of two tables [seed, level] within a seed [seed].
-
-    0 where one of them is the same at all levels, NaN where a value is missing.
-    """
-    one, other = first.rank(axis=1), second[first.columns].rank(axis=1)
-    one, other = (each.sub(each.mean(axis=1), axis=0) for each in (one, other))
-    scale = ((one**2).sum(axis=1) * (other**2).sum(axis=1)) ** 0.5
-    covariance = (one * other).sum(axis=1)
-    is_whole = (one + other).notna().all(axis=1)
-    return (covariance / scale.where(scale > 0, 1.0)).where(is_whole)

@@ -76,15 +76,13 @@ def exponents(*trained: ExponentsOf) -> pd.DataFrame:
     )
 
 
-def largest_exponent(*trained: ExponentsOf) -> pd.DataFrame:
-    """Return the largest exponent of every model, mean over boards."""
-    return seed_rows((model_name(each), _board_means(each, "max")) for each in trained)
-
-
-def symmetric_beside_others(symmetric: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
-    """Return the largest exponent of symmetric SA minus that of each other model, by seed."""
-    own = _board_means(symmetric, "max")
-    return seed_rows((model_name(each), own - _board_means(each, "max")) for each in others)
+def largest(*trained: ExponentsOf) -> pd.DataFrame:
+    """Return the largest exponent of models, mean over boards, as `largest`."""
+    found = [
+        _board_means(each, "max").rename("largest").reset_index().assign(model=model_name(each))
+        for each in trained
+    ]
+    return pd.concat(found, ignore_index=True)
 
 
 def exponents_of_accurate(*changed: PerturbedOf) -> pd.DataFrame:
@@ -154,14 +152,6 @@ def _share_of_order(changed: Sequence[PerturbedOf], column: str) -> pd.DataFrame
         )
         shares[seed] = float(np.equal(first, second).all(axis=0).mean())
     return seed_rows([("pairs of models", pd.Series(shares, dtype=np.float64))])
-
-
-def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
-    """Return the accuracy of each other model minus that of symmetric SA, by seed."""
-    low = accuracy_after(symmetric, 2 * trained_loops(symmetric))
-    return seed_rows(
-        (model_name(each), accuracy_after(each, 2 * trained_loops(each)) - low) for each in others
-    )
 
 
 def growth(trajectories: TrajectoriesOf, trained: ExponentsOf, *, regimes: Regimes) -> pd.DataFrame:
@@ -251,3 +241,11 @@ def _exponents_by_eta(changed: PerturbedOf, least: float) -> pd.DataFrame:
 def _largest_float_exponent(changed: PerturbedOf) -> float:
     """Return ln(1.8e308)/T, the exponent of the largest number of float64."""
     return log(np.finfo(np.float64).max) / changed.job.settings.loops
+
+
+def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy of each other model minus that of symmetric SA, by seed."""
+    low = accuracy_after(symmetric, 2 * trained_loops(symmetric))
+    return seed_rows(
+        (model_name(each), accuracy_after(each, 2 * trained_loops(each)) - low) for each in others
+    )

@@ -32,11 +32,6 @@ SIZES = ((1, 4, 1), (5, 4, 1), (5, 6, 2), (9, 16, 4))
 """Sizes S, D and H of drawn cases."""
 
 
-def change_of_energy(measured: PseudoEnergyOf) -> pd.DataFrame:
-    """Return E_pseudo at the last t minus that at t = 0, over |E_pseudo(0)|."""
-    return _evidence(_relative_change(measured))
-
-
 def falling_steps(*measured: PseudoEnergyOf) -> pd.DataFrame:
     """Return the share of iterations in which E_pseudo of a board falls."""
     return _evidence(*map(_falling_share, measured))
@@ -50,22 +45,6 @@ def further_after_training(untrained: PseudoEnergyOf, trained: PseudoEnergyOf) -
 def more_falling_after_training(untrained: PseudoEnergyOf, trained: PseudoEnergyOf) -> pd.DataFrame:
     """Return `falling_steps` after training minus that before the first update."""
     return _evidence(_falling_share(trained) - _falling_share(untrained))
-
-
-def least_cosine(measured: PseudoEnergyOf) -> pd.DataFrame:
-    """Return the least cosine of vec MSA and J vec X over all t."""
-    return _evidence(_mean_curves(measured, "cosine").min())
-
-
-def rise_of_contribution(*measured: PseudoEnergyOf) -> pd.DataFrame:
-    """Return the contribution with the exact J at the last t minus that at t = 0."""
-    along = [_mean_curves(each, "contribution") for each in measured]
-    return _evidence(*(curves.iloc[-1] - curves.iloc[0] for curves in along))
-
-
-def final_contribution(measured: PseudoEnergyOf) -> pd.DataFrame:
-    """Return the contribution with the exact J at the last t."""
-    return _evidence(_mean_curves(measured, "contribution").iloc[-1])
 
 
 def largest_fall(*measured: PseudoEnergyOf) -> pd.DataFrame:
@@ -142,3 +121,14 @@ def _mean_curves(measured: PseudoEnergyOf, column: str) -> pd.DataFrame:
 
 def _evidence(*values: pd.Series) -> pd.DataFrame:
     return seed_rows(("all boards", each) for each in values)
+
+
+def rise_of_contribution(*measured: PseudoEnergyOf) -> pd.DataFrame:
+    """Return the contribution with the exact J at the last t minus that at t = 0."""
+    along = [_mean_curves(each, "contribution") for each in measured]
+    return _evidence(*(curves.iloc[-1] - curves.iloc[0] for curves in along))
+
+
+def final_contribution(measured: PseudoEnergyOf) -> pd.DataFrame:
+    """Return the contribution with the exact J at the last t."""
+    return _evidence(_mean_curves(measured, "contribution").iloc[-1])

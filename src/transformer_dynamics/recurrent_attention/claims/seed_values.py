@@ -3,15 +3,13 @@
 Conditions share boards and noise, and a seed's batches, so that differences are taken by seed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import JobSettings, Measured
-from replication.study.contrasts import change_along
-from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.recurrent_attention.settings.metrics import (
     OUT,
     Accuracy,
@@ -66,34 +64,34 @@ def condition_name(train: TrainJob) -> str:
     return ", ".join(parts)
 
 
-def changes_along(
-    level: Literal["heads", "strength"],
-    by_level: Iterable[AnyMeasured],
-    values: Callable[[AnyMeasured], pd.DataFrame],
-) -> pd.DataFrame:
-    """Return the change of values along ln(H) or ln(lambda), by comparison and seed.
+def conditions(*measured: Measured[Any]) -> pd.DataFrame:
+    """Return the rows of conditions one below the other, with columns for their differences.
 
-    Args:
-        level: what differs between conditions.
-        by_level: a metric of a condition per level.
-        values: the values of one [seed], a column per comparison.
+    `condition` is `condition_name`, and `unpenalised` that without a penalty; `model` is
+    `model_name`. Of accuracies, `times` are loops over those of training, and `is_final` are the
+    most loops that were measured.
     """
-    tables = []
-    for each in by_level:
-        train = each.job.train
-        at = train.model.heads if level == "heads" else train.penalty.strength
-        own = values(each).rename_axis("seed").reset_index().melt("seed", var_name="cell")
-        tables.append(own.assign(**{level: at}))
-    return change_along(pd.concat(tables), level)
-
-
-def first_minus_others(
-    value: Callable[[AnyMeasured], pd.Series], first: AnyMeasured, others: Iterable[AnyMeasured]
-) -> pd.DataFrame:
-    """Return a value of the first condition minus that of every other one."""
-    return evidence_by_seed(
-        {f"over {condition_name(each.job.train)}": value(first) - value(each) for each in others}
-    )
+    found = []
+    for each in measured:
+        train, table = each.job.train, each.table
+        if "loops" in table:
+            loops = table["loops"]
+            is_final = loops == max(each.job.settings.loops)
+            table = table.assign(times=loops / train.training.loops, is_final=is_final)
+        columns = {
+            "condition": condition_name(train),
+            "unpenalised": condition_name(train.model_copy(update={"penalty": None})),
+            "model": model_name(each),
+            "kind": train.model.kind,
+            "block": train.model.block,
+            "heads": train.model.heads,
+            "strength": train.penalty.strength if train.penalty else 0.0,
+            "is_penalised": train.penalty is not None,
+            "stage": "trained" if train.trained else "untrained",
+            "digits": train.boards.digits,
+        }
+        found.append(table.assign(**columns))
+    return pd.concat(found, ignore_index=True)
 
 
 def accuracy_after(measured: AccuracyOf, loops: int, split: str = OUT) -> pd.Series:

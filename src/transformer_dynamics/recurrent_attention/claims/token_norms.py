@@ -11,26 +11,6 @@ Norms = Measured[TokenNormsMetricJob]
 WITHOUT, *WITH = "SA(X)", "SA(Norm(X))", "Norm(SA(X))", "Norm(X + SA(X))"
 
 
-def growth_with_normalised_tokens(norms: Norms) -> pd.DataFrame:
-    """Return the slope of ln|J|_2 over ln S where tokens are normalised before attention."""
-    return _slopes(norms, "SA(Norm(X))")
-
-
-def growth_with_normalised_output(norms: Norms) -> pd.DataFrame:
-    """Return the slope of ln|J|_2 over ln S where the output of attention is normalised."""
-    return _slopes(norms, "Norm(SA(X))")
-
-
-def growth_with_normalised_sum(norms: Norms) -> pd.DataFrame:
-    """Return the slope of ln|J|_2 over ln S where the sum of tokens and output is normalised."""
-    return _slopes(norms, "Norm(X + SA(X))")
-
-
-def growth_without(norms: Norms) -> pd.DataFrame:
-    """Return the slope of ln|J|_2 over ln S without normalisation."""
-    return _slopes(norms, WITHOUT)
-
-
 def reduction(norms: Norms) -> pd.DataFrame:
     """Return the logarithm of the norm with normalisation over that without, mean over S."""
     logs = norms.table.assign(value=np.log(norms.table["norm"]))
@@ -42,8 +22,10 @@ def reduction(norms: Norms) -> pd.DataFrame:
     return _name_cells(pd.concat(changes, ignore_index=True))
 
 
-def _slopes(norms: Norms, reading: str) -> pd.DataFrame:
-    """Return the slope of least squares by initialisation, number of heads and draw.
+def growth(norms: Norms, *, reading: str) -> pd.DataFrame:
+    """Return the slope of ln|J|_2 over ln S by initialisation, number of heads and draw.
+
+    The reading says where tokens are normalised.
 
     Raises:
         UnmeasurableError: if texts have one length.
