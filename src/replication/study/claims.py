@@ -1,6 +1,7 @@
 """A claim of a paper: the statement, its number, its data, its evidence and its test."""
 
 import ast
+import re
 from string import Formatter
 from typing import Annotated, Any, Literal, Self
 
@@ -12,6 +13,7 @@ from pydantic import (
     StringConstraints,
     model_validator,
 )
+from pydantic_core import PydanticKnownError
 
 from replication.base.strict import Strict, unknown_key
 
@@ -148,7 +150,8 @@ def _check_expression(text: str) -> str:
 
 Expression = Annotated[Text, AfterValidator(_check_expression)]
 """Arithmetic, comparisons and functions of columns, in Python's words: `ln(norm / start_norm)`."""
-Function = Annotated[str, Field(pattern=r"^\w+\.\w+$")]
+MODULE_AND_FUNCTION = r"^\w+\.\w+$"
+Function = Annotated[str, Field(pattern=MODULE_AND_FUNCTION)]
 """A function of the study's folder `claims`, as module.function."""
 CONTRASTS = (
     "difference", "across", "slope", "along", "last_over_first", "mean", "largest", "smallest",
@@ -222,7 +225,11 @@ class Row(Strict):
 
 
 def _as_row(given: Any) -> Any:
-    return {"table": given} if isinstance(given, str) else given
+    if not isinstance(given, str):
+        return given
+    if not re.search(MODULE_AND_FUNCTION, given):
+        raise PydanticKnownError("string_pattern_mismatch", {"pattern": MODULE_AND_FUNCTION})
+    return {"table": given}
 
 
 Evidence = Annotated[Row, BeforeValidator(_as_row, json_schema_input_type=str | Row)]

@@ -102,4 +102,6 @@ def test_a_moved_folder_is_built_anew(clone, surroundings):
     finally:
         moved.rename(clone)
     assert code == 0, errors
-    assert output.startswith("Installing the environment into .venv, which takes minutes\n")
+    assert output.startswith(
+        "Installing what requirements.lock has into .venv; a new one takes minutes\n"
+    )
