@@ -7,7 +7,6 @@ them.
 """
 
 import argparse
-import ast
 import hashlib
 import json
 import os
@@ -22,8 +21,6 @@ MARK = ".ready"
 """File of a whole environment: where and of which files it was built, and what it was left with."""
 FILES = ("requirements.lock", "pyproject.toml")
 """Files after whose change the environment is built anew."""
-PLACES = ("user", "target", "prefix", "root")
-"""Settings of pip that name another place than the environment."""
 
 
 def main() -> None:
@@ -102,11 +99,10 @@ def install(python: str, lock: Path, hashes: str, hashed: Path) -> None:
     if hashes:
         hashed.write_text(entries(Path(hashes).read_text("utf-8"), pins), "utf-8")
         first = ["--require-hashes", "-r", f"{hashed}"]
-    settings = pip_settings(python)
-    run(*pip, "--no-deps", *first, **settings)
+    run(*pip, "--no-deps", *first)
     # What builds the project is there already, if the lock has it.
     alone = ["--no-build-isolation"] * ("setuptools==" in pins)
-    run(*pip, *alone, "-r", f"{lock}", "-e", ".", **settings)
+    run(*pip, *alone, "-r", f"{lock}", "-e", ".")
 
 
 def entries(hashes: str, pins: str) -> str:
@@ -115,26 +111,11 @@ def entries(hashes: str, pins: str) -> str:
     return "".join(entry for entry in found if entry.split()[0] in pins.splitlines())
 
 
-def pip_settings(python: str) -> dict[str, str]:
-    """Return pip's settings on this machine as variables, except a place to install to.
-
-    Whatever `pip.conf` names as a place would take the packages away from the environment.
-    """
-    words = [python, "-I", "-m", "pip", "config", "list"]
-    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    settings = re.findall(r"^(?:global|install|:env:)\.([\w-]+)=(.*)$", told, re.MULTILINE)
-    return {"PIP_CONFIG_FILE": os.devnull} | {
-        f"PIP_{name.upper().replace('-', '_')}": str(ast.literal_eval(value))
-        for name, value in settings
-        if name not in PLACES
-    }
-
-
-def run(*words: str, **settings: str) -> None:
+def run(*words: str) -> None:
     """Run a program of Python without the user's own packages; it prints why it fails."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
     alone = {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    subprocess.run([words[0], "-I", *words[1:]], env=kept | settings | alone, check=True)
+    subprocess.run([words[0], "-I", *words[1:]], env=kept | alone, check=True)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def surroundings(tmp_path_factory):
         (folder / "modules" / name).mkdir(parents=True)
         (folder / "modules" / name / "__init__.py").write_text("raise RuntimeError('foreign')\n")
     (folder / "home/.config/pip").mkdir(parents=True)
-    (folder / "home/.config/pip/pip.conf").write_text("[install]\nuser = true\ntarget = /nowhere\n")
+    (folder / "home/.config/pip/pip.conf").write_text("[install]\nuser = true\n")
     return os.environ | {
         "PYTHONPATH": str(folder / "modules"),
         "PYTHONUSERBASE": str(folder / "base"),
