@@ -11,6 +11,7 @@ import yaml
 from pydantic import Field, create_model
 
 from replication.base.errors import InputError
+from replication.base.storage import update_text
 from replication.base.strict import Strict, read_yaml, unknown_key
 from replication.study.contract import StudySettings
 from replication.study.studies import Study
@@ -41,10 +42,18 @@ class Configuration(Strict):
     """Settings of how jobs run, common to all studies."""
 
     @cached_property
+    def yaml(self) -> str:
+        """Merged configuration as YAML."""
+        return str(yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False))
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the merged configuration as YAML."""
-        text = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(self.yaml.encode()).hexdigest()
+
+    def write(self, path: Path) -> None:
+        """Write the merged configuration as YAML, unless the file already says the same."""
+        update_text(path, self.yaml)
 
     def section(self, study: str) -> StudySettings:
         """Return the section of one study."""
