@@ -21,6 +21,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from yaml import CSafeLoader as Loader
 
 from replication.base.errors import InputError
 
@@ -132,7 +133,7 @@ def describe_error(error: ValidationError, where: str) -> str:
     return "\n".join(lines[:MOST_ERRORS] + [f"and {more} more"] * (more > 0))
 
 
-class _Loader(yaml.CSafeLoader):
+class _Loader(Loader):
     """Loader of YAML 1.2 that refuses a key that stands twice, as its first value would be lost."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
