@@ -22,7 +22,7 @@ from replication.plan.jobs import Jobs
 from replication.plan.steps import StepsFile
 from replication.run.program import main
 from replication.study.claims import BEYOND, SHOWN, THEORY, Quote
-from replication.study.registry import AT_SCALE, Registry, read_registry
+from replication.study.registry import Registry, read_registry
 from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
 from transformer_dynamics.scan_and_snap.claims.errata import SMALLEST
@@ -30,6 +30,7 @@ from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations
 
 ROOT = Path(__file__).parents[2]
+AT_SCALE = "Verdicts on training are verdicts at this scale:"
 REGISTRIES = {
     name: read_registry(study.folder / "registry.yaml") for name, study in find_studies().items()
 }
