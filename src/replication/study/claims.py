@@ -153,6 +153,8 @@ Expression = Annotated[Text, AfterValidator(_check_expression)]
 MODULE_AND_FUNCTION = r"^\w+\.\w+$"
 Function = Annotated[str, Field(pattern=MODULE_AND_FUNCTION)]
 """A function of the study's folder `claims`, as module.function."""
+Pair = Annotated[list[Any], Field(min_length=2, max_length=2)]
+"""Two levels, or lists of levels, of a column."""
 CONTRASTS = (
     "difference", "across", "slope", "along", "last_over_first", "mean", "largest", "smallest",
     "rank_correlation",
@@ -188,15 +190,15 @@ class Row(Strict):
     by: list[Text] = []
     mean_over: list[Text] = []
     cell: Text | None = None
-    difference: dict[Text, Annotated[list[Any], Field(min_length=2, max_length=2)]] = {}
-    across: Annotated[dict[Text, Expression], Field(max_length=1)] = {}
+    difference: Annotated[dict[Text, Pair], Field(min_length=1)] | None = None
+    across: Annotated[dict[Text, Expression], Field(min_length=1, max_length=1)] | None = None
     slope: Expression | None = None
     along: Expression | None = None
     last_over_first: Expression | None = None
     mean: Expression | None = None
     largest: Expression | None = None
     smallest: Expression | None = None
-    rank_correlation: Annotated[dict[Text, Text], Field(max_length=1)] = {}
+    rank_correlation: Annotated[dict[Text, Text], Field(min_length=1, max_length=1)] | None = None
 
     @property
     def contrast(self) -> tuple[str, Any]:
@@ -206,7 +208,7 @@ class Row(Strict):
 
     @model_validator(mode="after")
     def _check_words(self) -> Self:
-        found = {*self.model_fields_set} & {*CONTRASTS}
+        found = [word for word in CONTRASTS if getattr(self, word) is not None]
         if len(found) > 1 or (not self.value and (found or not self.table)):
             raise ValueError(
                 f"needs a table, or a value with at most one contrast; it has {len(found)}"
